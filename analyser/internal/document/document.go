@@ -1,0 +1,67 @@
+// Package document turns the bytes of a manifest into documents whose every
+// node knows its file and line. It is the only package that parses YAML.
+package document
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// File is a parsed file. It is immutable and shared by everything that reads
+// the same blob at the same path.
+type File struct {
+	// Path in the repository.
+	Path string
+	// Base is the position of the file as a whole.
+	Base position.Pos
+	// Documents in the order of the file, empty ones left out.
+	Documents []*Document
+	// Err is why the file, or the rest of it after Documents, could not be
+	// read: bad syntax, a limit. Nil when all of it was read.
+	Err *Error
+}
+
+// Document is one YAML document. It must not be changed; Node is copied by
+// those who need to.
+type Document struct {
+	// Index among the documents of the file, from 0.
+	Index int
+	// Pos is the first line of the content, after comments and "---".
+	Pos position.Pos
+	// Node is the root node of the content (not of kind DocumentNode). The
+	// Line of every node in it is a position.Pos; aliases are expanded the way
+	// kustomize expands them.
+	Node *yaml.Node
+	// Ref is what the header says: the zero Ref unless apiVersion and kind
+	// are strings. Namespace and Name may be empty.
+	Ref object.Ref
+	// SOPS reports a document encrypted with SOPS: it has a top-level "sops"
+	// mapping with a mac.
+	SOPS bool
+	// List reports that the document is an object of a *List kind, or a
+	// ResourceList, with items, which kustomize takes apart.
+	List bool
+}
+
+// Error is why a file could not be read as YAML.
+type Error struct {
+	// Code is "syntax", "alias_bomb", "too_large", "too_many_documents",
+	// "too_deep", "not_utf8", "duplicate_key".
+	Code string
+	// Pos is where, or the base of the file.
+	Pos position.Pos
+	// Message says what is wrong without quoting values.
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Limits bound what one file may cost. The zero value means the defaults.
+type Limits struct {
+	Bytes     int64 // of a file; default 64 MiB
+	Nodes     int   // per document after alias expansion; default 1,000,000
+	Documents int   // per file; default 100,000
+	Depth     int   // of nesting; default 200
+}
