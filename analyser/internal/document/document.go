@@ -1,5 +1,14 @@
 // Package document turns the bytes of a manifest into documents whose every
 // node knows its file and line. It is the only package that parses YAML.
+//
+// The documents are those that kustomize reads from the same bytes (upstream:
+// kyaml kio/byteio_reader.go): the same splitting at separators, the same
+// empty documents left out, aliases and merge keys expanded the same way. What
+// kustomize rejects although it is YAML is reported as a fact, see Resource;
+// the reader itself judges nothing.
+//
+// Files are hostile until shown otherwise: what one may cost is bounded by
+// Limits, and no error repeats text of a file.
 package document
 
 import (
@@ -16,10 +25,12 @@ type File struct {
 	Path string
 	// Base is the position of the file as a whole.
 	Base position.Pos
-	// Documents in the order of the file, empty ones left out.
+	// Documents in the order of the file, empty ones left out: those without
+	// content, null, {} and [].
 	Documents []*Document
 	// Err is why the file, or the rest of it after Documents, could not be
-	// read: bad syntax, a limit. Nil when all of it was read.
+	// read: bad syntax, a limit. Nil when all of it was read. kustomize reads
+	// nothing of a file that has one.
 	Err *Error
 }
 
@@ -43,6 +54,11 @@ type Document struct {
 	// List reports that the document is an object of a *List kind, or a
 	// ResourceList, with items, which kustomize takes apart.
 	List bool
+
+	// unwrapped reports a List or ResourceList that kustomize takes apart
+	// while reading, before it expands aliases; items are what it finds.
+	unwrapped bool
+	items     []*yaml.Node
 }
 
 // Error is why a file could not be read as YAML.
@@ -58,10 +74,37 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+// The codes of an Error.
+const (
+	CodeSyntax           = "syntax"
+	CodeAliasBomb        = "alias_bomb"
+	CodeTooLarge         = "too_large"
+	CodeTooManyDocuments = "too_many_documents"
+	CodeTooDeep          = "too_deep"
+	CodeNotUTF8          = "not_utf8"
+	CodeDuplicateKey     = "duplicate_key"
+)
+
 // Limits bound what one file may cost. The zero value means the defaults.
 type Limits struct {
 	Bytes     int64 // of a file; default 64 MiB
 	Nodes     int   // per document after alias expansion; default 1,000,000
 	Documents int   // per file; default 100,000
 	Depth     int   // of nesting; default 200
+}
+
+func (l Limits) orDefaults() Limits {
+	if l.Bytes <= 0 {
+		l.Bytes = 64 << 20
+	}
+	if l.Nodes <= 0 {
+		l.Nodes = 1_000_000
+	}
+	if l.Documents <= 0 {
+		l.Documents = 100_000
+	}
+	if l.Depth <= 0 {
+		l.Depth = 200
+	}
+	return l
 }

@@ -1,6 +1,10 @@
 package document
 
 import (
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
@@ -10,11 +14,34 @@ import (
 type Reader struct {
 	positions *position.Set
 	limits    Limits
+
+	mu    sync.Mutex
+	files map[fileKey]*cached
+}
+
+// fileKey is what makes two entries one file: the path that positions name,
+// and the bytes.
+type fileKey struct{ origin, blob string }
+
+// cached is what is known of one file. Parts are filled once, by whoever asks
+// first; others wait.
+type cached struct {
+	open sync.Once
+	base position.Pos
+	last position.Pos
+
+	parse sync.Once
+	file  *File
+	err   error
 }
 
 // NewReader returns a Reader that adds the files it parses to positions.
 func NewReader(positions *position.Set, limits Limits) *Reader {
-	return &Reader{positions: positions, limits: limits}
+	return &Reader{
+		positions: positions,
+		limits:    limits.orDefaults(),
+		files:     map[fileKey]*cached{},
+	}
 }
 
 // Positions returns the set that the reader's nodes refer to.
@@ -22,10 +49,66 @@ func (r *Reader) Positions() *position.Set { return r.positions }
 
 // Read parses the entry of a snapshot, or returns what it parsed before for
 // the same Origin and Blob. It never returns nil; see File.Err. When the
-// content itself cannot be had, the error says so.
-func (r *Reader) Read(s *snapshot.Snapshot, e snapshot.Entry) (*File, error) { return nil, nil }
+// content itself cannot be had, the error says so, and the File has a Path
+// only.
+func (r *Reader) Read(s *snapshot.Snapshot, e snapshot.Entry) (*File, error) {
+	c := r.cached(e)
+	c.parse.Do(func() {
+		content, err := s.ReadEntry(e)
+		if err != nil {
+			c.file, c.err = &File{Path: e.Origin}, err
+			return
+		}
+		r.open(c, e, content)
+		c.file = r.file(e.Origin, content, c.base, c.last)
+	})
+	return c.file, c.err
+}
 
 // Text parses text that stands in another file: an inline patch, say. pos is
 // the position of its first line; base 0 leaves all lines 0. The result is not
-// kept.
-func (r *Reader) Text(text string, pos position.Pos) *File { return nil }
+// kept. Lines past the end of that file count as its last one.
+func (r *Reader) Text(text string, pos position.Pos) *File {
+	base, last := pos-1, r.positions.Last(pos)
+	if pos <= 0 {
+		base, last = 0, 0
+	}
+	f := r.file(r.positions.Position(pos).Path, []byte(text), base, last)
+	f.Base = max(pos, 0)
+	return f
+}
+
+// Scalar parses the text of a string node of a parsed document: an inline
+// patch, or a manifest in a field. Lines are exact for literal block scalars;
+// for every other style, whose lines are not lines of the file, all of them
+// are the line of the node.
+func (r *Reader) Scalar(n *yaml.Node) *File {
+	pos := position.Pos(n.Line)
+	if n.Style&yaml.LiteralStyle != 0 {
+		return r.Text(n.Value, pos+1)
+	}
+	f := r.file(r.positions.Position(pos).Path, []byte(n.Value), pos, pos)
+	f.Base = max(pos, 0)
+	return f
+}
+
+func (r *Reader) cached(e snapshot.Entry) *cached {
+	k := fileKey{e.Origin, e.Blob}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.files[k]
+	if c == nil {
+		c = &cached{}
+		r.files[k] = c
+	}
+	return c
+}
+
+// open reserves the positions of a file.
+func (r *Reader) open(c *cached, e snapshot.Entry, content []byte) {
+	c.open.Do(func() {
+		lines := snapshot.Lines(content)
+		c.base = r.positions.Add(e.Origin, lines)
+		c.last = c.base + position.Pos(lines)
+	})
+}

@@ -79,3 +79,19 @@ func (s *Set) Position(p Pos) Position {
 	}
 	return Position{Path: s.paths[i], Line: int(p) - s.bases[i]}
 }
+
+// Last returns the last line of the file that p is in, or 0 when p is not of
+// this set.
+func (s *Set) Last(p Pos) Pos {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if p <= 0 || int(p) >= s.next {
+		return 0
+	}
+	i := sort.SearchInts(s.bases, int(p)+1)
+	next := s.next
+	if i < len(s.bases) {
+		next = s.bases[i]
+	}
+	return Pos(next - 2)
+}
