@@ -116,7 +116,12 @@ type Chart struct {
 	// ValuesFiles are relative to the artifact root of the source for charts
 	// in a GitRepository or Bucket, inside the package otherwise.
 	ValuesFiles []string
-	Pos         position.Pos
+	// IgnoreMissingValuesFiles skips values files that do not exist.
+	IgnoreMissingValuesFiles bool
+	// ReconcileStrategy says what makes a new chart out of new content
+	// (Flux: "ChartVersion" or "Revision"); empty when the engine has none.
+	ReconcileStrategy string
+	Pos               position.Pos
 }
 
 // Source is a source object: content at a revision.
@@ -133,13 +138,20 @@ type Source struct {
 	// Ignore is spec.ignore; IgnoreSet tells an empty one from none.
 	Ignore    string
 	IgnoreSet bool
+	// IgnorePos is the line on which the text of Ignore starts.
+	IgnorePos position.Pos
 	// Includes graft other sources into the artifact.
 	Includes []Include
 	// SparseCheckout limits the directories that are in the artifact.
 	SparseCheckout []string
 	// RecurseSubmodules also fetches submodules.
 	RecurseSubmodules bool
-	Suspend           bool
+	// LayerCopy reports an OCIRepository that keeps the layer as it was pushed:
+	// no ignore rule of the controller applies to it.
+	LayerCopy bool
+	// Prefix limits a Bucket to the keys that start with it.
+	Prefix  string
+	Suspend bool
 	// Chart is set for a HelmChart: the chart that the object itself names.
 	Chart *Chart
 	// Generator is set for an ArtifactGenerator.
@@ -159,14 +171,19 @@ type ArtifactGenerator struct {
 	// Sources by alias.
 	Sources   map[string]SourceRef
 	Artifacts []GeneratedArtifact
+	// PathPattern, "@alias/apps/{app}", makes one set of Artifacts for each
+	// directory that it matches; their names and copies then hold "{app}".
+	PathPattern string
 }
 
 // GeneratedArtifact is one artifact of an ArtifactGenerator: the
 // ExternalArtifact of that name in the namespace of the generator.
 type GeneratedArtifact struct {
 	Name string
-	Copy []Copy
-	Pos  position.Pos
+	// Namespace of the ExternalArtifact; empty for that of the generator.
+	Namespace string
+	Copy      []Copy
+	Pos       position.Pos
 }
 
 // Copy is one copy operation, as written: "@alias/pattern" to
@@ -175,6 +192,9 @@ type Copy struct {
 	From, To string
 	Exclude  []string
 	Strategy string
+	// Optional copies may match nothing.
+	Optional bool
+	Pos      position.Pos
 }
 
 // Root is where reconciliation of a cluster starts, as declared by an object:
@@ -212,6 +232,23 @@ type Result struct {
 	// the text uses, with the object and the line of each use, sorted by name,
 	// then object.
 	Undeclared []Undeclared
+	// Unknown are the uses of variables whose value could not be read, in the
+	// same order. The text then keeps "${NAME}"; see kustomize.Object.Unknown.
+	Unknown []Undeclared
+	// Dropped are objects of the build that the engine does not apply, without
+	// saying so: not in Objects.
+	Dropped []Dropped
+}
+
+// Dropped is an object that the engine leaves out silently.
+type Dropped struct {
+	// Object as far as it can be read.
+	Object object.Ref
+	Pos    position.Pos
+	// Reason is a stable code: "not_a_kubernetes_object" (its name, kind or
+	// apiVersion is no string, for example because a variable made it a
+	// number), "kustomize_config" (a kustomization file as an object).
+	Reason string
 }
 
 // Undeclared is a use of a variable that nobody declares.
@@ -247,4 +284,36 @@ type View struct {
 	*snapshot.Snapshot
 	// Key is equal for equal views.
 	Key string
+	// Excluded are the files of the repository that are not in the artifact
+	// although they lie below its root, by their path in the repository.
+	Excluded map[string]Exclusion
+	// Unknown are parts of the artifact whose content is not in this
+	// repository, sorted by path: files there may exist or not.
+	Unknown []UnknownPart
+}
+
+// Exclusion is why a file is not in an artifact.
+type Exclusion struct {
+	// Reason is a stable code: "symlink", "submodule", "default" (the engine's
+	// own exclusions), "vcs", "sourceignore" (a pattern in a file of the
+	// repository), "spec.ignore", "sparse_checkout", "push" (what the pushing
+	// tool leaves out), "prefix", "not_copied" (a generated artifact takes
+	// other files), "replaced" (a later copy or include put another file
+	// there).
+	Reason string
+	// Pattern that decided, if one did.
+	Pattern string
+	// File and Line of the pattern when it stands in a file of the repository.
+	File string
+	Line int
+	// Pos of the pattern when it stands in the source object.
+	Pos position.Pos
+}
+
+// UnknownPart is a file or directory of an artifact whose content cannot be
+// told.
+type UnknownPart struct {
+	// Path inside the artifact; "" is all of it.
+	Path    string
+	Problem *Problem
 }

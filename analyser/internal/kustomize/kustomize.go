@@ -112,6 +112,13 @@ type Object struct {
 	// UnknownName reports that the name ends in a hash that cannot be
 	// computed (input encrypted or absent): Ref.Name is the part before it.
 	UnknownName bool
+	// Unknown are scalar nodes (values or keys) of Node whose text depends on
+	// a post-build variable that could not be read, with the variable's name.
+	// The text keeps "${NAME}" in its place. A kustomize build leaves it nil.
+	Unknown map[*yaml.Node]string
+	// UnknownIdentity reports that apiVersion, kind, name or namespace is among
+	// them.
+	UnknownIdentity bool
 }
 
 // StepKind says what a Step is.

@@ -1,0 +1,328 @@
+package flux
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// variableName is what a variable must be called; one that is not fails the
+// whole build (upstream: fluxcd/pkg/kustomize varSubstitution).
+var variableName = regexp.MustCompile("^[_[:alpha:]][_[:alpha:][:digit:]]*$")
+
+// optOut is the label or annotation that keeps an object as it is when it is
+// exactly "disabled".
+const optOut = groupKustomize + "/substitute"
+
+// substitution replaces the variables in the objects of one build.
+type substitution struct {
+	vars             map[string]string
+	complete, strict bool
+	always           bool
+}
+
+// certain reports that text is substituted at all: some variable has a value,
+// or the object asks for it always.
+func (s *substitution) certain() bool { return len(s.vars) > 0 || s.always }
+
+// run substitutes object by object and records in res what is undeclared,
+// unknown or fails. The real tool stops at the first object that fails; here
+// the first failure is kept and the undeclared variables of all objects are
+// still collected.
+func (s *substitution) run(in []*kustomize.Object, res *controller.Result) []*kustomize.Object {
+	if !s.certain() && s.complete {
+		return in
+	}
+	out := slices.Clone(in)
+	ids := map[resid.ResId]int{}
+	for _, o := range in {
+		ids[idOf(o)]++
+	}
+	var failure *kustomize.Failure
+	fail := func(f *kustomize.Failure) {
+		if f != nil && failure == nil {
+			failure = f
+		}
+	}
+	for i, o := range in {
+		if optedOut(o.Node) {
+			continue
+		}
+		if s.certain() {
+			fail(s.illegalName(o))
+		}
+		if !hasDollar(o.Node) {
+			continue
+		}
+		n, f := s.object(o, res)
+		if f != nil {
+			fail(f)
+			continue
+		}
+		ids[idOf(o)]--
+		ids[idOf(n)]++
+		if ids[idOf(n)] > 1 && !n.UnknownIdentity {
+			fail(&kustomize.Failure{
+				Code: "duplicate_id", Pos: o.Origin,
+				Message: "after substitution two objects of the build have one identity",
+			})
+		}
+		out[i] = n
+	}
+	sortUses(res.Undeclared)
+	sortUses(res.Unknown)
+	switch {
+	case failure != nil && (s.certain() || failure.Code == "limit"):
+		if failure.Code == "limit" {
+			res.Unresolved = failure
+		} else {
+			res.Failure = failure
+		}
+	case failure != nil:
+		// Whether anything is substituted depends on what could not be read.
+		res.Unresolved = &kustomize.Failure{
+			Code: "substitution_unknown", Pos: failure.Pos,
+			Message: "the build fails if any of the variables that could not be read has a value: " + failure.Message,
+		}
+	}
+	return out
+}
+
+func (s *substitution) illegalName(o *kustomize.Object) *kustomize.Failure {
+	for _, k := range sortedKeys(s.vars) {
+		if !variableName.MatchString(k) {
+			return &kustomize.Failure{
+				Code: "bad_variable_name", Pos: o.Origin,
+				Message: "the variable " + quoteName(k) + " is not a legal name: letters, digits and underscores, no digit first",
+			}
+		}
+	}
+	return nil
+}
+
+// object substitutes one object.
+func (s *substitution) object(o *kustomize.Object, res *controller.Result) (*kustomize.Object, *kustomize.Failure) {
+	before, err := asText(o.Node)
+	if err != nil {
+		return nil, &kustomize.Failure{Code: "bad_yaml", Pos: o.Origin, Message: "the object cannot be written as YAML"}
+	}
+	e, err := parseExpression(before)
+	if err != nil {
+		return nil, s.failure(o, err)
+	}
+	missing := s.collect(o, e, res)
+	if missing && s.complete && s.strict {
+		return nil, s.failure(o, errUndeclared)
+	}
+	var after string
+	marks := newMarks(before)
+	if s.complete || !missing && s.certain() {
+		after, err = e.evaluate(s.vars, s.strict && s.complete)
+	} else if s.certain() {
+		after, _, err = e.partial(s.vars, marks.mark)
+	} else {
+		after, err = before, nil
+	}
+	if err != nil {
+		return nil, s.failure(o, err)
+	}
+	node, err := asNode(after)
+	if err != nil {
+		return nil, &kustomize.Failure{
+			Code: "bad_yaml", Pos: o.Origin,
+			Message: "the object is not YAML any more after its variables are substituted",
+		}
+	}
+	carryLines(o.Node, node, func(key string) string { return s.key(key) })
+	out := *o
+	out.Node = node
+	if !s.complete {
+		s.markUnknown(&out, marks)
+	}
+	out.Ref = refOf(node)
+	if out.UnknownIdentity && res.Unresolved == nil {
+		res.Unresolved = &kustomize.Failure{
+			Code: "substitution_unknown", Pos: o.Origin,
+			Message: "the identity of an object depends on a variable whose value could not be read",
+		}
+	}
+	return &out, nil
+}
+
+// key is what a key of a mapping becomes.
+func (s *substitution) key(key string) string {
+	e, err := parseExpression(key)
+	if err != nil {
+		return key
+	}
+	if out, err := e.evaluate(s.vars, false); err == nil {
+		return out
+	}
+	return key
+}
+
+// failure names what is wrong and the line where it stands, as far as it
+// stands in one scalar.
+func (s *substitution) failure(o *kustomize.Object, err error) *kustomize.Failure {
+	f := &kustomize.Failure{Pos: o.Origin}
+	switch err {
+	case errLimit:
+		f.Code, f.Message = "limit", "the variables of an object are too many or expand too far to be evaluated"
+	case errUndeclared:
+		f.Code, f.Message = "substitution_undeclared", "an object uses a variable that is not declared"
+		eachScalar(o.Node, func(n *yaml.Node) bool {
+			e, err := parseExpression(n.Value)
+			if err != nil {
+				return true
+			}
+			e.uses(func(name string, defaulted bool) {
+				if _, ok := s.vars[name]; !ok && !defaulted && !strings.Contains(f.Message, "${") {
+					f.Message = "the variable ${" + name + "} is not declared"
+					f.Pos = useLine(n, name, o.Origin)
+				}
+			})
+			return !strings.Contains(f.Message, "${")
+		})
+	default:
+		f.Code, f.Message = "bad_substitution", "a variable expression is malformed; write $${ for a literal ${"
+		eachScalar(o.Node, func(n *yaml.Node) bool {
+			if _, err := parseExpression(n.Value); err != nil {
+				f.Pos = positionOr(n, o.Origin)
+				return false
+			}
+			return true
+		})
+	}
+	return f
+}
+
+// collect records the variables that the object uses without a value and
+// without a default: undeclared ones, or unknown ones while not everything
+// could be read. It reports whether the object depends on any, and then also
+// on one with a default while not everything could be read.
+func (s *substitution) collect(o *kustomize.Object, whole *expression, res *controller.Result) (missing bool) {
+	absent := map[string]bool{}
+	whole.uses(func(name string, defaulted bool) {
+		if _, ok := s.vars[name]; !ok && (!defaulted || !s.complete) {
+			absent[name] = true
+		}
+	})
+	if len(absent) == 0 && (s.certain() || s.complete) {
+		return false
+	}
+	found := map[string]bool{}
+	record := func(name string, pos position.Pos) {
+		found[name] = true
+		u := controller.Undeclared{Name: name, Object: o.Ref, Pos: pos}
+		if s.complete {
+			res.Undeclared = append(res.Undeclared, u)
+		} else {
+			res.Unknown = append(res.Unknown, u)
+		}
+	}
+	eachScalar(o.Node, func(n *yaml.Node) bool {
+		e, err := parseExpression(n.Value)
+		if err != nil {
+			return true
+		}
+		seen := map[string]bool{}
+		e.uses(func(name string, defaulted bool) {
+			if !absent[name] || seen[name] || defaulted && s.complete {
+				return
+			}
+			seen[name] = true
+			record(name, useLine(n, name, o.Origin))
+		})
+		return true
+	})
+	// Expressions that reach over several scalars.
+	for _, name := range sortedKeys(absent) {
+		if !found[name] {
+			record(name, o.Origin)
+		}
+	}
+	return true
+}
+
+func sortUses(us []controller.Undeclared) {
+	slices.SortStableFunc(us, func(a, b controller.Undeclared) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return a.Object.Compare(b.Object)
+	})
+}
+
+// useLine is the line of the first use of a variable in a scalar.
+func useLine(n *yaml.Node, name string, origin position.Pos) position.Pos {
+	if n.Line == 0 {
+		return origin
+	}
+	if n.Style&yaml.LiteralStyle == 0 {
+		return position.Pos(n.Line)
+	}
+	i := strings.Index(n.Value, "${"+name)
+	if i < 0 {
+		i = strings.Index(n.Value, "${#"+name)
+	}
+	return scalarStart(n) + position.Pos(strings.Count(n.Value[:max(i, 0)], "\n"))
+}
+
+// eachScalar calls f for each scalar, keys included, that holds a dollar sign,
+// until f returns false.
+func eachScalar(n *yaml.Node, f func(*yaml.Node) bool) bool {
+	if n.Kind == yaml.ScalarNode {
+		return !strings.Contains(n.Value, "$") || f(n)
+	}
+	for _, c := range n.Content {
+		if !eachScalar(c, f) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasDollar(n *yaml.Node) bool {
+	return !eachScalar(n, func(*yaml.Node) bool { return false })
+}
+
+func optedOut(n *yaml.Node) bool {
+	for _, m := range []string{"labels", "annotations"} {
+		v := lookup(lookup(lookup(n, "metadata"), m), optOut)
+		if v != nil && v.Kind == yaml.ScalarNode && v.Value == "disabled" {
+			return true
+		}
+	}
+	return false
+}
+
+// idOf is the identity by which kustomize tells objects apart: the version is
+// part of it, and no namespace means "default".
+func idOf(o *kustomize.Object) resid.ResId {
+	id := resid.NewResIdWithNamespace(
+		resid.NewGvk(o.Ref.Group, o.Ref.Version, o.Ref.Kind), o.Ref.Name, o.Ref.Namespace)
+	return resid.ResId{
+		Gvk:  resid.Gvk{Group: id.Group, Version: id.Version, Kind: id.Kind},
+		Name: id.Name, Namespace: id.EffectiveNamespace(),
+	}
+}
+
+// quoteName shows a name without letting it break the line.
+func quoteName(s string) string {
+	if len(s) > 100 {
+		s = s[:100]
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, `"`+s+`"`)
+}
