@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,10 @@ func syntaxError(err error, text []byte, l *lines) *Error {
 	}
 	switch {
 	case strings.HasPrefix(e.Message, "unknown anchor"):
+		if _, name, ok := strings.Cut(e.Message, "'"); ok {
+			name, _, _ = strings.Cut(name, "'")
+			e.Pos = l.at(text, max(bytes.Index(text, []byte("*"+name)), 0))
+		}
 		e.Message = "an alias of an anchor that is not defined before it"
 	case strings.Contains(e.Message, "UTF-"), strings.Contains(e.Message, "surrogate"):
 		e.Code, e.Pos = CodeNotUTF8, l.at(text, firstInvalid(text))
