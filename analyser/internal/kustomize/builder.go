@@ -1,6 +1,13 @@
 package kustomize
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/resource"
+
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
@@ -10,13 +17,130 @@ import (
 type Builder struct {
 	view *snapshot.Snapshot
 	docs *document.Reader
+
+	mu      sync.Mutex
+	kfiles  map[string]*kfile
+	files   map[fileKey]*templates
+	layers  map[layerKey]*layer
+	readsOf map[readsKey]*reads
 }
 
 // NewBuilder returns a builder over a view. Documents are read through docs,
 // which several builders may share.
 func NewBuilder(view *snapshot.Snapshot, docs *document.Reader) *Builder {
-	return &Builder{view: view, docs: docs}
+	return &Builder{
+		view: view, docs: docs,
+		kfiles:  map[string]*kfile{},
+		files:   map[fileKey]*templates{},
+		layers:  map[layerKey]*layer{},
+		readsOf: map[readsKey]*reads{},
+	}
+}
+
+func (b *Builder) cachedLayer(key layerKey) *layer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.layers[key]
+}
+
+func (b *Builder) cacheLayer(key layerKey, l *layer) *layer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if other := b.layers[key]; other != nil {
+		return other
+	}
+	b.layers[key] = l
+	return l
 }
 
 // Build builds a target. It never fails: see Build.Failure.
-func (b *Builder) Build(t Target) *Build { return &Build{} }
+func (b *Builder) Build(t Target) *Build {
+	out := &Build{}
+	if !b.view.IsDir(t.Dir) {
+		out.Failure = fail(codeNotFound, 0, "there is no directory "+shown(t.Dir)+" in the source")
+		return out
+	}
+	top := b.topFile(t)
+	ownSchema := b.collect(out, top, t.Flux)
+	out.External = mergeExternal(out.External, nil)
+	if top.failure != nil {
+		out.fail(top.failure)
+		return out
+	}
+	r := &run{b: b, overlay: t.Flux, isolated: ownSchema, budget: maxObjects}
+	if ownSchema {
+		withOwnSchema(t.Flux != nil, func() { r.top(out, top) })
+	} else {
+		withSchema(func() { r.top(out, top) })
+	}
+	return out
+}
+
+// topFile is the kustomization file that the build starts from.
+func (b *Builder) topFile(t Target) *kfile {
+	if t.Flux != nil {
+		return b.fluxKfile(t.Dir, t.Flux)
+	}
+	return b.kfile(t.Dir)
+}
+
+// fail records a failure; one of our own limits says nothing about the real
+// tool.
+func (o *Build) fail(f *Failure) {
+	o.Objects = nil
+	if f.Code == codeLimit || f.Code == codeRemoteInput {
+		o.Unresolved, o.Failure = f, nil
+		return
+	}
+	o.Failure = f
+}
+
+// top runs the build. kustomize's filters panic on some malformed objects, and
+// Flux turns that into a failed build: so does this.
+func (r *run) top(out *Build, f *kfile) {
+	t := r.newTarget(f, nil, nil, f.k.BuildMetadata)
+	defer func() {
+		if v := recover(); v != nil {
+			if failure, ok := v.(*Failure); ok {
+				out.fail(failure)
+				return
+			}
+			out.fail(fail(codeUnsupported, f.base, "kustomize panics on an object or a patch of this build"))
+		}
+	}()
+	if len(t.metadata) > 0 {
+		t.origin = &resource.Origin{}
+	}
+	if failure := r.setSchema(f, true); failure != nil {
+		out.fail(failure)
+		return
+	}
+	acc, err := t.accumulate(newAccumulation())
+	out.External = mergeExternal(out.External, t.outside.external)
+	if err != nil {
+		out.fail(wrap(err, codeUnsupported, f.base, "kustomize cannot build this layer"))
+		return
+	}
+	objects, err := t.finish(acc)
+	if err != nil {
+		out.fail(wrap(err, codeUnsupported, f.base, "kustomize cannot finish the build"))
+		return
+	}
+	out.Objects, out.Unresolved = objects, t.outside.unresolved
+}
+
+// mergeExternal returns all external inputs, each once, sorted.
+func mergeExternal(lists ...[]External) []External {
+	var out []External
+	seen := map[External]bool{}
+	for _, e := range slices.Concat(lists...) {
+		if key := (External{Kind: e.Kind, URL: e.URL}); !seen[key] {
+			seen[key] = true
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b External) int {
+		return cmp.Or(strings.Compare(a.URL, b.URL), strings.Compare(a.Kind, b.Kind))
+	})
+	return out
+}

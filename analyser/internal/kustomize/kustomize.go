@@ -40,6 +40,13 @@ type Overlay struct {
 	Images                  []Image
 	Components              []string
 	IgnoreMissingComponents bool
+	// BuildMetadata, when not empty, replaces the field of the kustomization
+	// file.
+	BuildMetadata []string
+	// KeepsEncrypted says that the controller does not decrypt (no
+	// spec.decryption): generators then hash encrypted inputs as they stand.
+	// Otherwise the hash of such an input is unknown.
+	KeepsEncrypted bool
 	// NoRemoteBases is the controller's flag: remote bases fail the build.
 	NoRemoteBases bool
 }

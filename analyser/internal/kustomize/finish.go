@@ -1,0 +1,324 @@
+package kustomize
+
+import (
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/builtins"
+	"sigs.k8s.io/kustomize/api/filters/refvar"
+	"sigs.k8s.io/kustomize/api/hasher"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/provenance"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// finish runs the steps that come once, after all layers: hashes, name
+// references, variables, local configuration, order, metadata (upstream:
+// makeCustomizedResMap in api/internal/target and Kustomizer.Run in
+// api/krusty).
+func (t *target) finish(acc *accumulation) ([]*Object, error) {
+	if err := acc.addHashes(); err != nil {
+		return nil, err
+	}
+	if len(acc.config.NameReference) > 0 {
+		if err := acc.fixReferences(acc.config.NameReference); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.tolerate(acc.resolveVars()); err != nil {
+		return nil, err
+	}
+	if err := acc.dropLocal(); err != nil {
+		return nil, err
+	}
+	if o := t.k.SortOptions; o != nil {
+		if f := acc.sort(*o); f != nil {
+			return nil, wrap(f, f.Code, t.file.field("sortOptions"), "")
+		}
+	}
+	if slices.Contains(t.metadata, types.ManagedByLabelOption) {
+		p := &builtins.LabelTransformerPlugin{
+			Labels:     map[string]string{konfig.ManagedbyLabelKey: "kustomize-" + provenance.GetProvenance().Semver()},
+			FieldSpecs: []types.FieldSpec{{Path: "metadata/labels", CreateIfNotPresent: true}},
+		}
+		if err := p.Transform(&acc.resources); err != nil {
+			return nil, fail(codeBadTransformer, t.file.field("buildMetadata"), "an object cannot be labelled")
+		}
+	}
+	drop := slices.Clone(resource.BuildAnnotations)
+	if !slices.Contains(t.metadata, types.OriginAnnotations) {
+		drop = append(drop, originAnnotation)
+	}
+	if !slices.Contains(t.metadata, types.TransformerAnnotations) {
+		drop = append(drop, transformerAnnotation)
+	}
+	objects := make([]*Object, 0, len(acc.list))
+	for _, e := range acc.list {
+		o, err := e.object(drop)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+// addHashes appends the hash of the content to the names of generated objects.
+func (acc *accumulation) addHashes() error {
+	for _, e := range acc.list {
+		if !e.res.NeedHashSuffix() {
+			continue
+		}
+		r := e.own()
+		if e.unknownName {
+			r.StorePreviousId()
+			continue
+		}
+		h, err := r.Hash(&hasher.Hasher{})
+		if err != nil {
+			return fail(codeBadGenerator, e.origin, "the hash of "+idString(r.CurId())+" cannot be computed")
+		}
+		line := nameLine(r.YNode())
+		r.StorePreviousId()
+		_ = r.SetName(r.GetName() + "-" + h)
+		setNameLine(r.YNode(), line)
+	}
+	return nil
+}
+
+func nameLine(n *yaml.Node) int {
+	if name := lookup(lookup(n, "metadata"), "name"); name != nil {
+		return name.Line
+	}
+	return 0
+}
+
+func setNameLine(n *yaml.Node, line int) {
+	if name := lookup(lookup(n, "metadata"), "name"); name != nil {
+		name.Line = line
+	}
+}
+
+// varTarget returns the object that a variable reads, and how many match.
+func varTarget(acc *accumulation, v types.Var) (*entry, int) {
+	gvk := v.ObjRef.GVK()
+	id := resid.NewResIdWithNamespace(gvk, v.ObjRef.Name, v.ObjRef.Namespace)
+	matches := id.GvknEquals
+	if id.Namespace != "" || id.IsClusterScoped() {
+		matches = id.Equals
+	}
+	found := acc.byAnyID(matches)
+	if len(found) != 1 {
+		return nil, len(found)
+	}
+	return found[0], 1
+}
+
+// resolveVars replaces $(NAME) in the fields that may hold it.
+func (acc *accumulation) resolveVars() error {
+	values := map[string]any{}
+	for _, v := range acc.vars.AsSlice() {
+		value, err := acc.varValue(v)
+		if err != nil {
+			return err
+		}
+		values[v.Name] = value
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	value := func(key string) any {
+		switch v := values[key].(type) {
+		case string, int, int32, int64, float32, float64, bool:
+			return v
+		}
+		return "$(" + key + ")"
+	}
+	for _, e := range acc.list {
+		for _, spec := range acc.config.VarReference {
+			if !e.res.GetGvk().IsSelected(&spec.Gvk) || !mayHold(e.res.YNode(), spec.Path) {
+				continue
+			}
+			r := e.own()
+			if err := r.ApplyFilter(refvar.Filter{MappingFunc: value, FieldSpec: spec}); err != nil {
+				return fail(codeVariable, e.origin, "variables cannot be replaced in "+spec.Path+" of "+idString(r.CurId()))
+			}
+		}
+	}
+	return nil
+}
+
+func (acc *accumulation) varValue(v types.Var) (any, error) {
+	for _, e := range acc.list {
+		for _, name := range e.res.GetRefVarNames() {
+			if name != v.Name {
+				continue
+			}
+			value, err := e.res.GetFieldValue(v.FieldRef.FieldPath)
+			if err != nil {
+				return nil, fail(codeVariable, e.origin, fmt.Sprintf("the variable %s reads a field that %s does not have", quoteShort(v.Name), idString(e.res.CurId())))
+			}
+			return value, nil
+		}
+	}
+	return nil, fail(codeVariable, 0, "the variable "+quoteShort(v.Name)+" reads an object that is not in the build")
+}
+
+// dropLocal removes local configuration (upstream: IgnoreLocal). Every object
+// must still be one.
+func (acc *accumulation) dropLocal() error {
+	dropped := map[resid.ResId]bool{}
+	kept := map[resid.ResId]bool{}
+	for _, e := range acc.list {
+		if e.res.IsNilOrEmpty() {
+			continue
+		}
+		md, err := e.res.GetValidatedMetadata()
+		if err != nil {
+			return fail(codeNotAnObject, e.origin, "the build leaves "+idString(e.res.CurId())+" without kind or name")
+		}
+		if v, ok := md.Annotations[konfig.IgnoredByKustomizeAnnotation]; ok && v != "false" {
+			dropped[e.res.CurId()] = true
+		} else {
+			kept[e.res.CurId()] = true
+		}
+	}
+	if len(dropped) == 0 && len(kept) == len(acc.list) {
+		return nil
+	}
+	// Upstream keeps what has the id of anything kept, and fails when an id
+	// to remove is there twice or the kept ones have one id.
+	count := map[resid.ResId]int{}
+	for _, e := range acc.list {
+		count[e.res.CurId()]++
+	}
+	var list []*entry
+	for _, e := range acc.list {
+		id := e.res.CurId()
+		if kept[id] {
+			list = append(list, e)
+		} else if count[id] > 1 {
+			return fail(codeDuplicateID, e.origin, "several objects are "+idString(id))
+		}
+	}
+	acc.list = list
+	return nil
+}
+
+// object makes the result of an entry: without the annotations that kustomize
+// writes for itself, and with the others as text.
+func (e *entry) object(drop []string) (*Object, error) {
+	n := e.res.YNode()
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil, fail(codeNotAnObject, e.origin, "the build leaves something that is no object")
+	}
+	if !cleanAnnotations(n, drop) {
+		n = e.own().YNode()
+		writeAnnotations(n, drop)
+	}
+	if at := unwritable(n, true); at != nil {
+		return nil, fail(codeBadYAML, position.Pos(at.Line), "kustomize cannot write "+idString(e.res.CurId())+": a key that is given twice or is no text, or a number that JSON does not have")
+	}
+	id := e.res.CurId()
+	return &Object{
+		Ref:  object.Ref{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
+		Node: n, Origin: e.origin, Written: e.written, Steps: slices.Clip(e.steps), UnknownName: e.unknownName,
+	}, nil
+}
+
+// cleanAnnotations reports whether writeAnnotations would change nothing.
+func cleanAnnotations(n *yaml.Node, drop []string) bool {
+	meta := lookup(n, "metadata")
+	if meta == nil {
+		return false
+	}
+	a := lookup(meta, "annotations")
+	if a == nil {
+		return true
+	}
+	if a.Kind != yaml.MappingNode || len(a.Content) == 0 {
+		return false
+	}
+	for i := 0; i+1 < len(a.Content); i += 2 {
+		k, v := a.Content[i], a.Content[i+1]
+		if slices.Contains(drop, k.Value) || k.Kind != yaml.ScalarNode || k.Tag != kyaml.NodeTagString || v.Kind != yaml.ScalarNode || v.Tag != kyaml.NodeTagString {
+			return false
+		}
+		for j := 0; j < i; j += 2 {
+			if a.Content[j].Value == k.Value {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// writeAnnotations removes annotations and turns the values of the others into
+// text, as upstream's SetAnnotations does, but keeps their lines.
+func writeAnnotations(n *yaml.Node, drop []string) {
+	old := copyNode(n)
+	rn := kyaml.NewRNode(n)
+	m := rn.GetAnnotations()
+	for _, key := range drop {
+		delete(m, key)
+	}
+	_ = rn.SetAnnotations(m)
+	alignLines(lookup(old, "metadata"), lookup(n, "metadata"))
+}
+
+// unwritable finds a node that kustomize cannot write as JSON, which it does
+// with every object of a build (upstream: RNode.MarshalJSON).
+func unwritable(n *yaml.Node, root bool) *yaml.Node {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if n.Tag == kyaml.NodeTagFloat {
+			var f float64
+			if n.Decode(&f) != nil || f != f || f > maxFloat || f < -maxFloat {
+				return n
+			}
+		}
+		return nil
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k := n.Content[i]
+			if k.Kind != yaml.ScalarNode || !root && k.ShortTag() != kyaml.NodeTagString {
+				return k
+			}
+			if len(n.Content) <= 32 {
+				for j := 0; j < i; j += 2 {
+					if n.Content[j].Value == k.Value {
+						return k
+					}
+				}
+			}
+			if at := unwritable(n.Content[i+1], false); at != nil {
+				return at
+			}
+		}
+		if len(n.Content) > 32 {
+			seen := make(map[string]bool, len(n.Content)/2)
+			for i := 0; i < len(n.Content); i += 2 {
+				if seen[n.Content[i].Value] {
+					return n.Content[i]
+				}
+				seen[n.Content[i].Value] = true
+			}
+		}
+	default:
+		for _, c := range n.Content {
+			if at := unwritable(c, false); at != nil {
+				return at
+			}
+		}
+	}
+	return nil
+}
+
+const maxFloat = 1.7976931348623157e308

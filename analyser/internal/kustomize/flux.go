@@ -1,0 +1,220 @@
+package kustomize
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/gitops-reach/reach/analyser/internal/position"
+	"github.com/gitops-reach/reach/analyser/internal/snapshot"
+)
+
+// This file is what Flux's kustomize-controller does to a directory before it
+// builds it (upstream: fluxcd/pkg/kustomize kustomize_generator.go).
+
+// fluxKfile returns the kustomization file of a target with the overlay
+// written into it.
+func (b *Builder) fluxKfile(dir string, o *Overlay) *kfile {
+	f := &kfile{dir: dir, name: "kustomization.yaml"}
+	var k types.Kustomization
+	k.TypeMeta = types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}
+	if found := b.kustomizationFiles(dir); len(found) > 0 {
+		// The first is rewritten; the build then finds all of them.
+		orig := b.kfile(dir)
+		if len(found) > 1 {
+			return orig
+		}
+		f.entry, f.name, f.base, f.node = orig.entry, orig.name, orig.base, orig.node
+		if orig.content == nil && orig.failure != nil {
+			f.failure = orig.failure
+			return f
+		}
+		// Unknown fields are lost here, so they fail no build.
+		if err := k8syaml.Unmarshal(orig.content, &k); err != nil {
+			message, pos := kustomizationError(err, f.node)
+			if pos == 0 {
+				pos = f.base
+				if orig.failure != nil {
+					pos = orig.failure.Pos
+				}
+			}
+			f.failure = fail(codeBadKustomization, pos, message)
+			return f
+		}
+		if len(k.Resources) == 0 {
+			k.BuildMetadata = []string{types.OriginAnnotations}
+		}
+	} else {
+		resources, failure := b.scan(dir)
+		if failure != nil {
+			f.failure = failure
+			return f
+		}
+		k.Resources = resources
+		if len(resources) == 0 {
+			k.Namespace = "_placeholder"
+		}
+	}
+	if f.failure = b.overlay(f, &k, o); f.failure != nil {
+		return f
+	}
+	// Upstream writes the file and kustomize reads it again.
+	text, err := k8syaml.Marshal(k)
+	if err != nil {
+		f.failure = fail(codeBadKustomization, f.base, "the kustomization file cannot be written")
+		return f
+	}
+	f.k, f.failure = parseKustomization(text, f.base, f.node)
+	return f
+}
+
+// overlay writes the fields of the Flux object into a kustomization file.
+func (b *Builder) overlay(f *kfile, k *types.Kustomization, o *Overlay) *Failure {
+	if o.TargetNamespace != "" {
+		k.Namespace = o.TargetNamespace
+	}
+	if o.NamePrefix != "" {
+		k.NamePrefix = o.NamePrefix
+	}
+	if o.NameSuffix != "" {
+		k.NameSuffix = o.NameSuffix
+	}
+	if len(o.Patches) > 0 {
+		f.patchPos = make([]position.Pos, len(k.Patches), len(k.Patches)+len(o.Patches))
+	}
+	for _, p := range o.Patches {
+		k.Patches = append(k.Patches, types.Patch{Patch: p.Text, Target: p.Target.selector()})
+		f.patchPos = append(f.patchPos, p.Pos)
+	}
+	for _, c := range o.Components {
+		if !isLocal(c) {
+			return fail(codeNotFound, f.base, "the component "+quoteShort(c)+" is not a local, relative path")
+		}
+		if o.IgnoreMissingComponents && !b.exists(f.dir, c) {
+			continue
+		}
+		k.Components = append(k.Components, c)
+	}
+	for _, img := range o.Images {
+		mergeImage(k, img)
+	}
+	if len(o.BuildMetadata) > 0 {
+		k.BuildMetadata = o.BuildMetadata
+	}
+	return nil
+}
+
+func mergeImage(k *types.Kustomization, img Image) {
+	for i := range k.Images {
+		if k.Images[i].Name != img.Name {
+			continue
+		}
+		if img.NewName != "" {
+			k.Images[i].NewName = img.NewName
+		}
+		if img.NewTag != "" || img.Digest != "" {
+			k.Images[i].NewTag, k.Images[i].Digest = img.NewTag, img.Digest
+		}
+		return
+	}
+	k.Images = append(k.Images, types.Image{Name: img.Name, NewName: img.NewName, NewTag: img.NewTag, Digest: img.Digest})
+}
+
+func (s *Selector) selector() *types.Selector {
+	if s == nil {
+		return nil
+	}
+	return &types.Selector{
+		ResId: resid.ResId{
+			Gvk:  resid.Gvk{Group: s.Group, Version: s.Version, Kind: s.Kind},
+			Name: s.Name, Namespace: s.Namespace,
+		},
+		LabelSelector: s.LabelSelector, AnnotationSelector: s.AnnotationSelector,
+	}
+}
+
+// isLocal is upstream's IsLocalRelativePath.
+func isLocal(p string) bool {
+	lower := strings.ToLower(p)
+	for _, prefix := range []string{"git::", "gh:", "ssh://", "https://", "http://", "git@", "github.com:", "github.com/"} {
+		if len(prefix) < len(p) && strings.HasPrefix(lower, prefix) {
+			return false
+		}
+	}
+	return !strings.HasPrefix(p, "/") && !strings.HasPrefix(strings.TrimPrefix(lower, "file://"), "/")
+}
+
+func (b *Builder) exists(dir, p string) bool {
+	full, ok := snapshot.Join(dir, p)
+	if !ok {
+		return false
+	}
+	if b.view.IsDir(full) {
+		return true
+	}
+	e, ok := b.view.Lookup(full)
+	return ok && e.IsFile()
+}
+
+// scan lists what a generated kustomization file has as resources: manifests
+// below a directory and directories with a kustomization file, in the order of
+// a walk. One file that kustomize cannot read fails the whole (upstream:
+// scanManifests).
+func (b *Builder) scan(dir string) ([]string, *Failure) {
+	var out []string
+	failure := b.walk(dir, func(p string, e *snapshot.Entry) *Failure {
+		rel := "." + strings.TrimPrefix("/"+p, prefixOf(dir))
+		if e == nil {
+			out = append(out, rel)
+			return nil
+		}
+		docs := b.templates(*e)
+		if docs.err != nil {
+			f := *docs.err
+			if f.Pos == 0 {
+				f.Pos = b.base(*e)
+			}
+			f.Message = fmt.Sprintf("%s is not a Kubernetes manifest, which fails the generated kustomization file of %s: %s", e.Origin, shown(dir), f.Message)
+			return &f
+		}
+		out = append(out, rel)
+		return nil
+	})
+	return out, failure
+}
+
+func prefixOf(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return "/" + dir
+}
+
+// walk visits, in the order of filepath.Walk, the manifests below a directory
+// and, with a nil entry, the directories that have a kustomization file, into
+// which it does not go.
+func (b *Builder) walk(dir string, visit func(p string, e *snapshot.Entry) *Failure) *Failure {
+	for _, d := range b.view.ReadDir(dir) {
+		p := path.Join(dir, d.Name)
+		switch {
+		case d.Dir:
+			if len(b.kustomizationFiles(p)) > 0 {
+				if f := visit(p, nil); f != nil {
+					return f
+				}
+			} else if f := b.walk(p, visit); f != nil {
+				return f
+			}
+		case d.Entry.IsFile() && (path.Ext(d.Name) == ".yaml" || path.Ext(d.Name) == ".yml"):
+			e := d.Entry
+			if f := visit(p, &e); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}

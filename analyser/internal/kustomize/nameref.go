@@ -1,0 +1,204 @@
+package kustomize
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/filters/nameref"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// candidates are the objects that a reference may mean. It answers what the
+// name reference filter asks of a resmap.ResMap, from lists made once. An
+// object whose name never changed is left out of the lists: the filter looks
+// at previous names only. It still counts for which namespaces there are.
+type candidates struct {
+	resmap.ResMap
+
+	all               []*resource.Resource
+	original, current map[string][]*resource.Resource
+}
+
+func (c *candidates) Resources() []*resource.Resource { return c.all }
+
+func (c *candidates) GroupedByOriginalNamespace() map[string][]*resource.Resource { return c.original }
+
+func (c *candidates) GroupedByCurrentNamespace() map[string][]*resource.Resource { return c.current }
+
+// named is what matters of an object for references to it and from it.
+type named struct {
+	entry    *entry
+	cur, org resid.ResId
+	renamed  bool
+}
+
+// fixReferences writes the new names of renamed objects into the fields that
+// refer to them (upstream: nameReferenceTransformer in
+// api/internal/accumulator).
+func (m *resources) fixReferences(refs nameRefs) error {
+	objects := make([]named, len(m.list))
+	for i, e := range m.list {
+		objects[i] = named{entry: e, cur: e.res.CurId(), org: e.res.OrgId(), renamed: len(e.res.PrevIds()) > 0}
+		if objects[i].renamed {
+			e.own() // references to it are recorded on it
+		}
+	}
+	cache := map[string]*candidates{}
+	for _, o := range objects {
+		var fields []nameref.Filter
+		for _, ref := range refs {
+			for _, spec := range ref.Referrers {
+				if o.org.IsSelected(&spec.Gvk) && mayHold(o.entry.res.YNode(), spec.Path) {
+					fields = append(fields, nameref.Filter{NameFieldToUpdate: spec, ReferralTarget: ref.Gvk})
+				}
+			}
+		}
+		if len(fields) == 0 {
+			// Upstream looks at the subjects of a RoleBinding nevertheless.
+			if o.cur.Kind != roleBinding {
+				continue
+			}
+		}
+		c, err := candidatesOf(objects, o, cache)
+		if err != nil {
+			return err
+		}
+		for _, f := range fields {
+			r := o.entry.own()
+			f.Referrer, f.ReferralCandidates = r, c
+			if err := r.ApplyFilter(f); err != nil {
+				return fail(codeNameReference, position.Pos(r.YNode().Line),
+					"the reference in "+f.NameFieldToUpdate.Path+" of "+idString(o.cur)+" cannot be followed: it is malformed or means several objects")
+			}
+		}
+	}
+	return nil
+}
+
+const roleBinding = "RoleBinding"
+
+// candidatesOf returns what an object may refer to (upstream:
+// resWrangler.SubsetThatCouldBeReferencedByResource).
+func candidatesOf(objects []named, from named, cache map[string]*candidates) (*candidates, error) {
+	also, err := subjectNamespaces(from.entry.res)
+	if err != nil {
+		return nil, err
+	}
+	ns := from.cur.EffectiveNamespace()
+	if c := cache[ns]; c != nil && len(also) == 0 {
+		return c, nil
+	}
+	c := &candidates{original: map[string][]*resource.Resource{}, current: map[string][]*resource.Resource{}}
+	add := func(group map[string][]*resource.Resource, ns string, o named) {
+		if ns == resid.TotallyNotANamespace {
+			return
+		}
+		list := group[ns]
+		if o.renamed {
+			list = append(list, o.entry.res)
+		}
+		group[ns] = list
+	}
+	everything := from.cur.IsClusterScoped()
+	for _, o := range objects {
+		if !everything && !o.cur.IsClusterScoped() && !o.cur.IsNsEquals(from.cur) && !also[o.cur.Namespace] {
+			continue
+		}
+		if o.renamed {
+			c.all = append(c.all, o.entry.res)
+		}
+		add(c.original, o.org.EffectiveNamespace(), o)
+		add(c.current, o.cur.EffectiveNamespace(), o)
+	}
+	if len(also) == 0 {
+		cache[ns] = c
+	}
+	return c, nil
+}
+
+// subjectNamespaces are the namespaces of the service accounts of a
+// RoleBinding. Upstream panics on subjects that are no mappings, and fails on
+// one whose namespace is no string; both fail the build.
+func subjectNamespaces(r *resource.Resource) (map[string]bool, error) {
+	if r.GetKind() != roleBinding {
+		return nil, nil
+	}
+	list, err := r.GetSlice("subjects")
+	if err != nil || list == nil {
+		return nil, nil
+	}
+	bad := fail(codeNameReference, position.Pos(r.YNode().Line), "the subjects of "+idString(r.CurId())+" are malformed")
+	out := map[string]bool{}
+	for _, s := range list {
+		subject, ok := s.(map[string]any)
+		if !ok {
+			return nil, bad
+		}
+		ns, ok := subject["namespace"]
+		if !ok {
+			continue
+		}
+		k, ok := subject["kind"]
+		if !ok {
+			continue
+		}
+		kind, ok := k.(string)
+		if !ok {
+			return nil, bad
+		}
+		if kind != "ServiceAccount" {
+			continue
+		}
+		name, ok := ns.(string)
+		if !ok {
+			return nil, bad
+		}
+		out[name] = true
+	}
+	return out, nil
+}
+
+// mayHold reports whether the filter would find anything, or anything wrong,
+// at a path: false only when nothing is there.
+func mayHold(n *yaml.Node, path string) bool {
+	if strings.Contains(path, `\`) || strings.HasPrefix(path, "/") {
+		return true // escapes are upstream's to understand
+	}
+	for {
+		if n.Tag == "!!null" {
+			return false
+		}
+		switch n.Kind {
+		case yaml.SequenceNode:
+			for _, c := range n.Content {
+				if mayHold(c, path) {
+					return true
+				}
+			}
+			return false
+		case yaml.MappingNode:
+		default:
+			return true
+		}
+		name, rest, more := strings.Cut(path, "/")
+		name = strings.TrimSuffix(name, "[]")
+		var v *yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == name {
+				v = n.Content[i+1]
+				break
+			}
+		}
+		if v == nil {
+			return false
+		}
+		if !more {
+			return true
+		}
+		n, path = v, rest
+	}
+}

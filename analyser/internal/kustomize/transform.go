@@ -1,0 +1,282 @@
+package kustomize
+
+import (
+	"errors"
+
+	"sigs.k8s.io/kustomize/api/builtins"
+	"sigs.k8s.io/kustomize/api/filters/annotations"
+	"sigs.k8s.io/kustomize/api/filters/namespace"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// The annotations of build metadata.
+const (
+	originAnnotation      = "config.kubernetes.io/origin"
+	transformerAnnotation = "alpha.config.kubernetes.io/transformations"
+)
+
+// transformer is one configured step of a layer.
+type transformer struct {
+	apply  func(*resources) error
+	code   string
+	pos    position.Pos
+	what   string
+	origin *resource.Origin
+}
+
+// runTransformers configures all transformers of the file, then runs them, in
+// upstream's order (configureBuiltinTransformers in
+// api/internal/target/kusttarget_configplugin.go).
+func (t *target) runTransformers(acc *accumulation) error {
+	var list []transformer
+	for _, configure := range []func(*accumulation) ([]transformer, error){
+		t.mergePatches, t.patches, t.namespace, t.prefix, t.suffix, t.labels,
+		t.annotations, t.jsonPatches, t.replicas, t.images, t.replacements,
+		t.externalTransformers,
+	} {
+		more, err := configure(acc)
+		if err != nil {
+			return err
+		}
+		list = append(list, more...)
+	}
+	for _, tr := range list {
+		if err := tr.apply(&acc.resources); err != nil {
+			err = wrap(err, tr.code, tr.pos, tr.what)
+			if err = t.tolerate(err); err != nil {
+				return err
+			}
+		}
+		if tr.origin != nil {
+			if err := acc.AddTransformerAnnotation(tr.origin); err != nil {
+				return fail(codeBadTransformer, tr.pos, "the origin cannot be written to an object")
+			}
+		}
+		acc.DropEmpties()
+	}
+	return nil
+}
+
+// builtin makes a transformer of a kustomization file's field.
+func (t *target) builtin(kind, field string, apply func(*resources) error) transformer {
+	return transformer{
+		apply: apply, code: codeBadTransformer, pos: t.file.field(field),
+		what: field + " cannot be applied to every object", origin: t.builtinOrigin(kind),
+	}
+}
+
+// builtinOrigin is the origin annotation of a field's generator or transformer.
+func (t *target) builtinOrigin(kind string) *resource.Origin {
+	if t.origin == nil {
+		return nil
+	}
+	return &resource.Origin{
+		Repo: t.origin.Repo, Ref: t.origin.Ref,
+		ConfiguredIn: joinPath(t.origin.Path, t.file.name),
+		ConfiguredBy: kyaml.ResourceIdentifier{TypeMeta: kyaml.TypeMeta{APIVersion: "builtin", Kind: kind}},
+	}
+}
+
+// transformWith runs a plugin of kustomize.
+func transformWith(p resmap.Transformer) func(*resources) error {
+	return func(m *resources) error { return p.Transform(m) }
+}
+
+func (t *target) namespace(acc *accumulation) ([]transformer, error) {
+	if t.k.Namespace == "" {
+		return nil, nil
+	}
+	f := namespace.Filter{
+		Namespace: t.k.Namespace, FsSlice: acc.config.NameSpace,
+		SetRoleBindingSubjects: namespace.DefaultSubjectsOnly,
+	}
+	return []transformer{t.builtin("NamespaceTransformer", "namespace", func(m *resources) error {
+		return m.setNamespace(f)
+	})}, nil
+}
+
+// setNamespace is NamespaceTransformerPlugin.Transform without its scan of all
+// ids for each object.
+func (m *resources) setNamespace(f namespace.Filter) error {
+	count := make(map[idKey]int, len(m.list))
+	for _, e := range m.list {
+		count[keyOf(e.res.CurId())]++
+	}
+	for _, e := range m.list {
+		if e.res.IsNilOrEmpty() {
+			continue
+		}
+		if a := e.res.GetAnnotations(konfig.HelmGeneratedAnnotation); a[konfig.HelmGeneratedAnnotation] == "true" {
+			continue
+		}
+		r := e.own()
+		count[keyOf(r.CurId())]--
+		r.StorePreviousId()
+		if err := r.ApplyFilter(f); err != nil {
+			return err
+		}
+		id := r.CurId()
+		count[keyOf(id)]++
+		if count[keyOf(id)] != 1 {
+			return fail(codeDuplicateID, e.origin, "the namespace makes two objects one: "+idString(id))
+		}
+	}
+	return nil
+}
+
+func (t *target) prefix(acc *accumulation) ([]transformer, error) {
+	if t.k.NamePrefix == "" {
+		return nil, nil
+	}
+	p := &builtins.PrefixTransformerPlugin{Prefix: t.k.NamePrefix, FieldSpecs: acc.config.NamePrefix}
+	return []transformer{t.builtin("PrefixTransformer", "namePrefix", transformWith(p))}, nil
+}
+
+func (t *target) suffix(acc *accumulation) ([]transformer, error) {
+	if t.k.NameSuffix == "" {
+		return nil, nil
+	}
+	p := &builtins.SuffixTransformerPlugin{Suffix: t.k.NameSuffix, FieldSpecs: acc.config.NameSuffix}
+	return []transformer{t.builtin("SuffixTransformer", "nameSuffix", transformWith(p))}, nil
+}
+
+func (t *target) labels(acc *accumulation) ([]transformer, error) {
+	var out []transformer
+	if len(t.k.Labels) == 0 && len(t.k.CommonLabels) == 0 {
+		return nil, nil
+	}
+	add := func(field string, i int, labels map[string]string, specs types.FsSlice) {
+		p := &builtins.LabelTransformerPlugin{Labels: labels, FieldSpecs: specs}
+		tr := t.builtin("LabelTransformer", field, transformWith(p))
+		if field == "labels" {
+			tr.pos = t.file.at(field, i)
+		}
+		out = append(out, tr)
+	}
+	for i, l := range t.k.Labels {
+		specs, err := labelSpecs(acc.config, l)
+		if err != nil {
+			return nil, fail(codeBadConfiguration, t.file.at("labels", i), "the field specs of labels contradict each other")
+		}
+		add("labels", i, l.Pairs, specs)
+	}
+	add("commonLabels", 0, t.k.CommonLabels, acc.config.CommonLabels)
+	return out, nil
+}
+
+// labelSpecs are the fields that an entry of `labels` sets.
+func labelSpecs(c *fieldConfig, l types.Label) (types.FsSlice, error) {
+	specs, err := types.FsSlice(l.FieldSpecs).DeepCopy().MergeAll(c.Labels)
+	if err != nil {
+		return nil, err
+	}
+	if l.IncludeSelectors {
+		return specs.MergeAll(c.CommonLabels)
+	}
+	if l.IncludeTemplates {
+		if specs, err = specs.MergeAll(c.TemplateLabels); err != nil {
+			return nil, err
+		}
+	}
+	if l.IncludeVolumeClaimTemplates {
+		if specs, err = specs.MergeAll(c.VolumeClaimTemplateLabels); err != nil {
+			return nil, err
+		}
+	}
+	return specs.MergeOne(types.FieldSpec{Path: "metadata/labels", CreateIfNotPresent: true})
+}
+
+func (t *target) annotations(acc *accumulation) ([]transformer, error) {
+	if len(t.k.CommonAnnotations) == 0 {
+		return nil, nil
+	}
+	p := &builtins.AnnotationsTransformerPlugin{Annotations: t.k.CommonAnnotations, FieldSpecs: acc.config.CommonAnnotations}
+	return []transformer{t.builtin("AnnotationsTransformer", "commonAnnotations", transformWith(p))}, nil
+}
+
+func annotate(key, value string) kio.Filter {
+	return annotations.Filter{
+		Annotations: map[string]string{key: value},
+		FsSlice:     types.FsSlice{{Path: "metadata/annotations", CreateIfNotPresent: true}},
+	}
+}
+
+func (t *target) replicas(acc *accumulation) ([]transformer, error) {
+	var out []transformer
+	for i, r := range t.k.Replicas {
+		p := &builtins.ReplicaCountTransformerPlugin{Replica: r, FieldSpecs: acc.config.Replicas}
+		tr := t.builtin("ReplicaCountTransformer", "replicas", transformWith(p))
+		tr.code, tr.pos = codeNoMatch, t.file.at("replicas", i)
+		tr.what = "replicas names no object with replicas: " + quoteShort(r.Name)
+		out = append(out, tr)
+	}
+	return out, nil
+}
+
+func (t *target) images(acc *accumulation) ([]transformer, error) {
+	var out []transformer
+	for i, img := range t.k.Images {
+		p := &builtins.ImageTagTransformerPlugin{ImageTag: img, FieldSpecs: acc.config.Images}
+		tr := t.builtin("ImageTagTransformer", "images", transformWith(p))
+		tr.pos = t.file.at("images", i)
+		out = append(out, tr)
+	}
+	return out, nil
+}
+
+// runValidators runs the validators, which must change nothing but a label of
+// their own.
+func (t *target) runValidators(acc *accumulation) error {
+	list, err := t.plugins(t.k.Validators, "validators")
+	if err != nil {
+		return err
+	}
+	for _, v := range list {
+		tr, ok := v.plugin.(resmap.Transformer)
+		if !ok {
+			return fail(codePlugin, v.pos, "this is no validator")
+		}
+		before := make([]*kyaml.RNode, len(acc.list))
+		for i, e := range acc.list {
+			before[i] = e.own().Copy()
+		}
+		if err := tr.Transform(&acc.resources); err != nil {
+			return wrap(err, codeBadTransformer, v.pos, "a validator refuses the objects")
+		}
+		if err := unchanged(before, acc.list); err != nil {
+			return wrap(err, codeBadTransformer, v.pos, "a validator changes objects")
+		}
+	}
+	return nil
+}
+
+var errChanged = errors.New("changed")
+
+// unchanged compares objects with what they were, but for the label that
+// validators may set.
+func unchanged(before []*kyaml.RNode, list []*entry) error {
+	if len(before) != len(list) {
+		return errChanged
+	}
+	for i, e := range list {
+		c := e.res.DeepCopy()
+		labels := c.GetLabels()
+		if _, ok := labels[konfig.ValidatedByLabelKey]; ok {
+			delete(labels, konfig.ValidatedByLabelKey)
+			if err := c.SetLabels(labels); err != nil {
+				return err
+			}
+		}
+		if !sameValue(before[i].YNode(), c.YNode()) {
+			return errChanged
+		}
+	}
+	return nil
+}
