@@ -7,7 +7,6 @@ import (
 
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/position"
-	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
 // Header is what can be told of a document without its content. It equals the
@@ -18,18 +17,6 @@ type Header struct {
 	Ref   object.Ref
 	SOPS  bool
 	List  bool
-}
-
-// Headers returns the headers of the documents of an entry, in order. For
-// files whose headers are plain lines it costs a scan instead of a parse; it
-// then does not notice bad syntax further down, so that the *Error, File.Err
-// of a parse, may be nil where Read reports one.
-func (r *Reader) Headers(s *snapshot.Snapshot, e snapshot.Entry) ([]Header, *Error, error) {
-	f, err := r.Read(s, e)
-	if err != nil {
-		return nil, nil, err
-	}
-	return f.headers(), f.Err, nil
 }
 
 func (f *File) headers() []Header {

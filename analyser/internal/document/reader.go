@@ -23,16 +23,19 @@ type Reader struct {
 // and the bytes.
 type fileKey struct{ origin, blob string }
 
-// cached is what is known of one file. Parts are filled once, by whoever asks
-// first; others wait.
+// cached is what is known of one file. Its lock is held while a part is found
+// out, so that others wait instead of doing the same.
 type cached struct {
-	open sync.Once
-	base position.Pos
-	last position.Pos
+	mu         sync.Mutex
+	opened     bool
+	base, last position.Pos
 
-	parse sync.Once
-	file  *File
-	err   error
+	parsed bool
+	file   *File
+	err    error
+
+	scanned bool
+	headers []Header
 }
 
 // NewReader returns a Reader that adds the files it parses to positions.
@@ -53,16 +56,53 @@ func (r *Reader) Positions() *position.Set { return r.positions }
 // only.
 func (r *Reader) Read(s *snapshot.Snapshot, e snapshot.Entry) (*File, error) {
 	c := r.cached(e)
-	c.parse.Do(func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.parse(c, s, e, nil)
+	return c.file, c.err
+}
+
+// Headers returns the headers of the documents of an entry, in order, and the
+// File.Err that Read would report. Where the file is plain it costs a scan
+// instead of a parse; the answer is the same.
+func (r *Reader) Headers(s *snapshot.Snapshot, e snapshot.Entry) ([]Header, *Error, error) {
+	c := r.cached(e)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.scanned:
+		return c.headers, nil, nil
+	case !c.parsed:
 		content, err := s.ReadEntry(e)
 		if err != nil {
-			c.file, c.err = &File{Path: e.Origin}, err
-			return
+			return nil, nil, err
 		}
 		r.open(c, e, content)
-		c.file = r.file(e.Origin, content, c.base, c.last)
-	})
-	return c.file, c.err
+		if c.headers, c.scanned = r.scanPlain(content, c.base, c.last); c.scanned {
+			return c.headers, nil, nil
+		}
+		r.parse(c, s, e, content)
+	}
+	if c.err != nil {
+		return nil, nil, c.err
+	}
+	return c.file.headers(), c.file.Err, nil
+}
+
+// parse fills in the file; content is nil when it was not read yet.
+func (r *Reader) parse(c *cached, s *snapshot.Snapshot, e snapshot.Entry, content []byte) {
+	if c.parsed {
+		return
+	}
+	c.parsed = true
+	if content == nil {
+		if content, c.err = s.ReadEntry(e); c.err != nil {
+			c.file = &File{Path: e.Origin}
+			return
+		}
+	}
+	r.open(c, e, content)
+	c.file = r.file(e.Origin, content, c.base, c.last)
 }
 
 // Text parses text that stands in another file: an inline patch, say. pos is
@@ -106,9 +146,11 @@ func (r *Reader) cached(e snapshot.Entry) *cached {
 
 // open reserves the positions of a file.
 func (r *Reader) open(c *cached, e snapshot.Entry, content []byte) {
-	c.open.Do(func() {
-		lines := snapshot.Lines(content)
-		c.base = r.positions.Add(e.Origin, lines)
-		c.last = c.base + position.Pos(lines)
-	})
+	if c.opened {
+		return
+	}
+	lines := snapshot.Lines(content)
+	c.base = r.positions.Add(e.Origin, lines)
+	c.last = c.base + position.Pos(lines)
+	c.opened = true
 }

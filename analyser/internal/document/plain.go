@@ -1,0 +1,359 @@
+package document
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// scanPlain reads the headers of content without parsing it. It accepts a part
+// of YAML in which every line can be judged by itself and the indentation
+// before it: block mappings and sequences, keys without quotes, values that
+// are plain, quoted or empty collections on one line, block scalars. ok is
+// false for everything else, valid or not; when it is true, a parse finds the
+// same headers and no error.
+func (r *Reader) scanPlain(content []byte, base, last position.Pos) (headers []Header, ok bool) {
+	if int64(len(content)) > r.limits.Bytes {
+		return nil, false
+	}
+	if bytes.IndexByte(content, '\r') >= 0 {
+		content = bytes.ReplaceAll(content, []byte("\r\n"), newline)
+	}
+	if !plainBytes(content) {
+		return nil, false
+	}
+	var (
+		p    part
+		line int
+		rest = content
+		only = true
+	)
+	for n := 0; n < r.limits.Documents; n++ {
+		p, rest, line = nextPart(rest, line)
+		only = only && p.last
+		if p.bad || len(p.text) > r.limits.Nodes/2 {
+			return nil, false
+		}
+		s := scanner{limit: min(r.limits.Depth-maxFlow, 64), line: p.line}
+		if !s.scan(p.text) {
+			return nil, false
+		}
+		if s.first > 0 {
+			h := s.header(only)
+			h.Index, h.Pos = len(headers), clamp(base, s.first, last)
+			headers = append(headers, h)
+		}
+		if p.last {
+			return headers, true
+		}
+	}
+	return nil, false
+}
+
+// plainBytes reports text without control characters, byte order marks and
+// line ends that only YAML knows.
+func plainBytes(text []byte) bool {
+	ascii := true
+	for _, b := range text {
+		if b < ' ' && b != '\n' || b == 0x7F {
+			return false
+		}
+		ascii = ascii && b < utf8.RuneSelf
+	}
+	if ascii {
+		return true
+	}
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		switch {
+		case r == utf8.RuneError, r < 0xA0, r == 0x2028, r == 0x2029, r == 0xFEFF, r == 0xFFFE, r == 0xFFFF:
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// scanner judges the lines of one document.
+type scanner struct {
+	limit int
+	line  int // of the line being judged, counted from 1
+	first int // line of the first key; 0 when there is none
+
+	stack []level
+	// pending reports that the last key or dash has no value yet.
+	pending bool
+	// block is the least indentation of the text of a block scalar that has
+	// begun, or -1; -2 when its first line decides. parent is the indentation
+	// that ends it.
+	block, parent, blank int
+
+	section string // the current key of the root
+	fields  fields
+}
+
+// level is an open block collection.
+type level struct {
+	indent int
+	seq    bool
+}
+
+// fields are what a header needs. A set bit guards against duplicate keys,
+// whose meaning is left to a parse.
+type fields struct {
+	apiVersion, kind, name, namespace string
+	seen                              uint16
+}
+
+const (
+	seenAPIVersion = 1 << iota
+	seenKind
+	seenMetadata
+	seenName
+	seenNamespace
+	seenSOPS
+	seenMAC
+	seenItems
+	seenFunctionConfig
+)
+
+const (
+	noBlock   = -1
+	openBlock = -2
+)
+
+func (s *scanner) header(only bool) Header {
+	f := &s.fields
+	h := Header{SOPS: f.seen&seenMAC != 0}
+	items, function := f.seen&seenItems != 0, f.seen&seenFunctionConfig != 0
+	switch {
+	case only && (f.kind == "List" || f.kind == "ResourceList"):
+		h.List = items || function
+	case strings.HasSuffix(f.kind, "List"):
+		h.List = items
+	}
+	if f.apiVersion != "" && f.kind != "" {
+		h.Ref = object.Ref{Kind: f.kind, Namespace: f.namespace, Name: f.name}
+		h.Ref.Group, h.Ref.Version = object.SplitAPIVersion(f.apiVersion)
+	}
+	return h
+}
+
+func (s *scanner) scan(text []byte) bool {
+	s.block = noBlock
+	for start := true; len(text) > 0; start = false {
+		var l []byte
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			l, text = text[:i], text[i+1:]
+		} else {
+			l, text = text, nil
+		}
+		s.line++
+		if start && bytes.HasPrefix(l, separator[1:]) {
+			if !ends(l[3:]) {
+				return false
+			}
+			continue
+		}
+		if !s.judge(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// judge takes one line and reports whether it is plain.
+func (s *scanner) judge(l []byte) bool {
+	indent := 0
+	for indent < len(l) && l[indent] == ' ' {
+		indent++
+	}
+	if s.block != noBlock {
+		if s.inBlock(indent, indent == len(l)) {
+			return s.block != noBlock
+		}
+	}
+	if indent == len(l) || l[indent] == '#' {
+		return true
+	}
+	for l = l[indent:]; ; {
+		if l[0] == '-' && (len(l) == 1 || l[1] == ' ') {
+			if !s.enter(indent, true) {
+				return false
+			}
+			rest := bytes.TrimLeft(l[1:], " ")
+			indent += len(l) - len(rest)
+			if len(rest) == 0 || rest[0] == '#' {
+				s.pending = true
+				return true
+			}
+			l, s.pending = rest, true
+			if len(l) > 1 && l[0] == '-' && l[1] == ' ' || len(l) == 1 && l[0] == '-' {
+				continue
+			}
+			if n := keyLength(l); n > 0 {
+				return s.entry(indent, l[:n], l[n+1:])
+			}
+			s.pending = false
+			_, ok := s.value(l)
+			return ok
+		}
+		n := keyLength(l)
+		return n > 0 && s.entry(indent, l[:n], l[n+1:])
+	}
+}
+
+// inBlock reports whether a line belongs to the open block scalar.
+func (s *scanner) inBlock(indent int, blank bool) bool {
+	if s.block == openBlock {
+		switch {
+		case blank:
+			s.blank = max(s.blank, indent)
+			return true
+		case indent <= s.parent:
+			s.block = noBlock
+			// Longer blank lines would have set the indentation.
+			return s.blank > s.parent
+		case indent < s.blank:
+			s.block = noBlock
+			return true // not plain
+		}
+		s.block = indent
+		return true
+	}
+	if blank || indent >= s.block {
+		return true
+	}
+	s.block = noBlock
+	return false
+}
+
+// enter makes the collection at a column the current one, as the indentation
+// rules say, and reports whether they allow it.
+func (s *scanner) enter(indent int, seq bool) bool {
+	if len(s.stack) == 0 {
+		if indent != 0 || seq || s.first != 0 {
+			return false
+		}
+		s.first = s.line
+		return s.push(indent, seq)
+	}
+	top := s.stack[len(s.stack)-1]
+	if s.pending {
+		s.pending = false
+		if indent > top.indent || indent == top.indent && seq && !top.seq {
+			return s.push(indent, seq)
+		}
+	}
+	for top.indent > indent || top.indent == indent && top.seq && !seq {
+		if len(s.stack) == 1 {
+			return false
+		}
+		s.stack = s.stack[:len(s.stack)-1]
+		top = s.stack[len(s.stack)-1]
+	}
+	return top.indent == indent && top.seq == seq
+}
+
+func (s *scanner) push(indent int, seq bool) bool {
+	s.stack = append(s.stack, level{indent, seq})
+	return len(s.stack) < s.limit
+}
+
+// entry takes a key and what follows its colon.
+func (s *scanner) entry(indent int, key, rest []byte) bool {
+	if !s.enter(indent, false) {
+		return false
+	}
+	rest = bytes.TrimLeft(rest, " ")
+	var v scalar
+	if len(rest) == 0 || rest[0] == '#' {
+		s.pending = true
+	} else {
+		var ok bool
+		if v, ok = s.value(rest); !ok {
+			return false
+		}
+	}
+	switch len(s.stack) {
+	case 1:
+		s.section = ""
+		return s.rootField(key, v)
+	case 2:
+		return s.nestedField(key, v)
+	}
+	return true
+}
+
+func (s *scanner) rootField(key []byte, v scalar) bool {
+	switch string(key) {
+	case "apiVersion":
+		s.fields.apiVersion = v.text
+		return s.once(seenAPIVersion) && v.isString()
+	case "kind":
+		s.fields.kind = v.text
+		return s.once(seenKind) && v.isString()
+	case "metadata":
+		s.section = "metadata"
+		return s.once(seenMetadata) && s.pending
+	case "sops":
+		s.section = "sops"
+		return s.once(seenSOPS) && s.pending
+	case "items":
+		return s.once(seenItems)
+	case "functionConfig":
+		return s.once(seenFunctionConfig)
+	}
+	return true
+}
+
+func (s *scanner) nestedField(key []byte, v scalar) bool {
+	switch {
+	case s.section == "metadata" && string(key) == "name":
+		s.fields.name = v.text
+		return s.once(seenName) && v.isText()
+	case s.section == "metadata" && string(key) == "namespace":
+		s.fields.namespace = v.text
+		return s.once(seenNamespace) && v.isText()
+	case s.section == "sops" && string(key) == "mac":
+		return s.once(seenMAC)
+	}
+	return true
+}
+
+func (s *scanner) once(bit uint16) bool {
+	first := s.fields.seen&bit == 0
+	s.fields.seen |= bit
+	return first
+}
+
+// keyLength is the length of a plain key at the start of l, or 0.
+func keyLength(l []byte) int {
+	for i, b := range l {
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '_':
+		case b == '-' || b == '.' || b == '/':
+			if i == 0 {
+				return 0
+			}
+		case b == ':' && i < 256 && (i+1 == len(l) || l[i+1] == ' '):
+			return i
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// ends reports that nothing but white space or a comment follows a value.
+func ends(l []byte) bool {
+	t := bytes.TrimLeft(l, " ")
+	return len(t) == 0 || len(t) < len(l) && t[0] == '#'
+}

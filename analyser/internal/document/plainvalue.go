@@ -1,0 +1,213 @@
+package document
+
+import "bytes"
+
+// scalar is a value as far as a header needs it.
+type scalar struct {
+	text string
+	kind scalarKind
+}
+
+type scalarKind uint8
+
+const (
+	other  scalarKind = iota // no value, a collection, a block scalar
+	plain                    // text as it stands
+	quoted                   // text between quotes, free of escapes
+)
+
+// isText reports a scalar whose text is known and which is not null.
+func (v scalar) isText() bool {
+	if v.kind == plain {
+		switch v.text {
+		case "~", "null", "Null", "NULL":
+			return false
+		}
+	}
+	return v.kind != other
+}
+
+// isString reports text that is surely a string, not a number or a boolean.
+func (v scalar) isString() bool {
+	if v.text == "" || v.kind == other {
+		return false
+	}
+	if v.kind == quoted {
+		return true
+	}
+	for i := 0; i < len(v.text); i++ {
+		b := v.text[i]
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z':
+		case i > 0 && (b >= '0' && b <= '9' || b == '.' || b == '/' || b == '-'):
+		default:
+			return false
+		}
+	}
+	switch v.text {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON",
+		"n", "N", "no", "No", "NO", "off", "Off", "OFF",
+		"true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL":
+		return false
+	}
+	return true
+}
+
+// value judges a value that starts at l, which is not empty, up to the end of
+// the line.
+func (s *scanner) value(l []byte) (v scalar, ok bool) {
+	switch l[0] {
+	case '|', '>':
+		return scalar{}, s.openBlock(l[1:])
+	case '"':
+		return doubleQuoted(l)
+	case '\'':
+		return singleQuoted(l)
+	case '[', '{':
+		n := flowLength(l, 0)
+		return scalar{}, n > 0 && ends(l[n:])
+	case '&', '*', '!', '%', '@', '`', ',', ']', '}', '?', ':', '#':
+		return scalar{}, false
+	case '-':
+		if len(l) == 1 || l[1] == ' ' {
+			return scalar{}, false
+		}
+	}
+	for i, b := range l {
+		if b == ':' && (i+1 == len(l) || l[i+1] == ' ') {
+			return scalar{}, false
+		}
+		if b == '#' && l[i-1] == ' ' {
+			l = l[:i]
+			break
+		}
+	}
+	return scalar{text: string(bytes.TrimRight(l, " ")), kind: plain}, true
+}
+
+// openBlock judges the rest of a block scalar's first line.
+func (s *scanner) openBlock(l []byte) bool {
+	if len(l) > 0 && (l[0] == '-' || l[0] == '+') {
+		l = l[1:]
+	}
+	s.block, s.blank = openBlock, 0
+	s.parent = s.stack[len(s.stack)-1].indent
+	return ends(l)
+}
+
+func doubleQuoted(l []byte) (scalar, bool) {
+	v := scalar{kind: quoted}
+	for i := 1; i < len(l); i++ {
+		switch l[i] {
+		case '\\':
+			if i++; i == len(l) || bytes.IndexByte([]byte(`"\/nt`), l[i]) < 0 {
+				return v, false
+			}
+			v.kind = other
+		case '"':
+			if v.kind == quoted {
+				v.text = string(l[1:i])
+			}
+			return v, ends(l[i+1:])
+		}
+	}
+	return v, false
+}
+
+func singleQuoted(l []byte) (scalar, bool) {
+	v := scalar{kind: quoted}
+	for i := 1; i < len(l); i++ {
+		if l[i] != '\'' {
+			continue
+		}
+		if i+1 < len(l) && l[i+1] == '\'' {
+			v.kind = other
+			i++
+			continue
+		}
+		if v.kind == quoted {
+			v.text = string(l[1:i])
+		}
+		return v, ends(l[i+1:])
+	}
+	return v, false
+}
+
+// maxFlow bounds how deep a value on one line nests.
+const maxFlow = 10
+
+// flowLength is the length of a collection in flow style at the start of l, or
+// 0 when it is not one of simple words and quoted words on this line.
+func flowLength(l []byte, depth int) int {
+	if depth == maxFlow-2 {
+		return 0
+	}
+	mapping := l[0] == '{'
+	closing := byte(']')
+	if mapping {
+		closing = '}'
+	}
+	i := skip(l, 1)
+	if i < len(l) && l[i] == closing {
+		return i + 1
+	}
+	for i < len(l) {
+		if mapping {
+			n := wordLength(l[i:])
+			i += n
+			if n == 0 || i+1 >= len(l) || l[i] != ':' || l[i+1] != ' ' {
+				return 0
+			}
+			i = skip(l, i+1)
+		}
+		n := 0
+		switch {
+		case i >= len(l):
+		case l[i] == '[' || l[i] == '{':
+			n = flowLength(l[i:], depth+1)
+		default:
+			n = wordLength(l[i:])
+		}
+		if n == 0 {
+			return 0
+		}
+		i = skip(l, i+n)
+		switch {
+		case i < len(l) && l[i] == ',':
+			i = skip(l, i+1)
+		case i < len(l) && l[i] == closing:
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func skip(l []byte, i int) int {
+	for i < len(l) && l[i] == ' ' {
+		i++
+	}
+	return i
+}
+
+// wordLength is the length of a word of safe characters or of a quoted string
+// without escapes.
+func wordLength(l []byte) int {
+	if len(l) > 0 && (l[0] == '"' || l[0] == '\'') {
+		n := bytes.IndexByte(l[1:], l[0]) + 2
+		if n < 2 || n > 1000 || bytes.IndexByte(l[:n], '\\') >= 0 || n < len(l) && l[n] == l[0] {
+			return 0
+		}
+		return n
+	}
+	for i, b := range l {
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '_', b == '/', b == '$':
+		case i > 0 && (b == '-' || b == '.'):
+		default:
+			return i
+		}
+	}
+	return len(l)
+}
