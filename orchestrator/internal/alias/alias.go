@@ -1,0 +1,167 @@
+// Package alias replaces the real names of clusters and of the repository by
+// aliases, and checks that none survived.
+//
+// It guarantees that a name is found wherever it stands between characters that
+// are neither letters nor digits, in any case and with any of "-", "_", "." and
+// space as its separators, so that neither clusters/prod-eu/apps nor
+// PROD_EU_DOMAIN nor prod-eu-kubeconfig gives prod-eu away. It cannot see a name
+// that is spelled another way: run together with other letters (prodeu),
+// abbreviated, translated or encoded.
+package alias
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mapping is real names to aliases.
+type Mapping struct {
+	Clusters map[string]string `json:"clusters"`
+	// Repository holds the parts of the repository's address: its name, the
+	// owners above it, and the host when it is not a public one.
+	Repository map[string]string `json:"repository"`
+	// Words are whatever else the user wants replaced.
+	Words map[string]string `json:"words"`
+}
+
+// Known is what a census learned about real names.
+type Known struct {
+	// Clusters maps the name of each cluster to its role: "hub", "spoke" or
+	// "cluster".
+	Clusters   map[string]string
+	Repository Repository
+}
+
+// pairs lists the mapping as one, clusters first and sorted.
+func (m Mapping) pairs() []pair {
+	var out []pair
+	for _, part := range []map[string]string{m.Clusters, m.Repository, m.Words} {
+		for _, real := range slices.Sorted(maps.Keys(part)) {
+			out = append(out, pair{real: real, alias: part[real]})
+		}
+	}
+	return out
+}
+
+type pair struct {
+	real, alias string
+	// keep marks a public domain, which stays as it is.
+	keep bool
+}
+
+// Over returns m with the entries of n added where m has none for a name.
+func (m Mapping) Over(n Mapping) Mapping {
+	merge := func(a, b map[string]string) map[string]string {
+		out := maps.Clone(b)
+		if out == nil {
+			out = map[string]string{}
+		}
+		maps.Copy(out, a)
+		return out
+	}
+	return Mapping{
+		Clusters:   merge(m.Clusters, n.Clusters),
+		Repository: merge(m.Repository, n.Repository),
+		Words:      merge(m.Words, n.Words),
+	}
+}
+
+// Complete returns m with a default alias for each name that is known and has
+// none: hub-1, spoke-2, cluster-3, repository, owner, git-host. Names of a role
+// are numbered in their sorted order, so that the same names give the same
+// aliases, and around the numbers and words that are taken. An alias never
+// holds a real name. Owners, hosts and repositories whose names are ordinary
+// words of the field are left alone: they identify nobody and stand in every
+// second path.
+//
+// The error, if any, names two names that would become one or an alias that
+// gives a name away.
+func (m Mapping) Complete(known Known) (Mapping, error) {
+	out := m.Over(Mapping{})
+	var open []request
+	for _, name := range slices.Sorted(maps.Keys(known.Clusters)) {
+		if out.Clusters[name] == "" {
+			open = append(open, request{into: out.Clusters, real: name, prefix: known.Clusters[name], numbered: true})
+		}
+	}
+	for _, p := range known.Repository.parts() {
+		if _, cluster := known.Clusters[p.real]; cluster || out.has(p.real) || ordinary(p.real) {
+			continue
+		}
+		open = append(open, request{into: out.Repository, real: p.real, prefix: p.role})
+	}
+	// Aliases are chosen with all real names in view, those that are still
+	// without one included.
+	for _, r := range open {
+		r.into[r.real] = ""
+	}
+	real, taken := newMatcher(out.pairs()), map[string]bool{}
+	for _, p := range out.pairs() {
+		taken[strings.ToLower(p.alias)] = true
+	}
+	for _, r := range open {
+		name := r.choose(real.has, taken)
+		taken[name], r.into[r.real] = true, name
+	}
+	return out, out.validate()
+}
+
+func (m Mapping) has(real string) bool {
+	_, repository := m.Repository[real]
+	_, word := m.Words[real]
+	return repository || word
+}
+
+// request is a name in want of an alias.
+type request struct {
+	into         map[string]string
+	real, prefix string
+	numbered     bool
+}
+
+// choose returns the first free name: the prefix, with a number where it needs
+// one, or another neutral word when the prefix itself is a real name.
+func (r request) choose(givesAway func(string) bool, taken map[string]bool) string {
+	for _, prefix := range []string{r.prefix, "cluster", "site", "place", "alias"} {
+		if givesAway(prefix) {
+			continue
+		}
+		if !r.numbered && !taken[prefix] {
+			return prefix
+		}
+		for n := 1; ; n++ {
+			candidate := prefix + "-" + strconv.Itoa(n)
+			if !taken[candidate] && !givesAway(candidate) {
+				return candidate
+			}
+		}
+	}
+	// Only a repository whose clusters bear all of the words above gets here.
+	for n := 1; ; n++ {
+		if candidate := "q" + strconv.Itoa(n); !taken[candidate] && !givesAway(candidate) {
+			return candidate
+		}
+	}
+}
+
+// validate reports an alias that cannot do its work.
+func (m Mapping) validate() error {
+	real, owner := newMatcher(m.pairs()), map[string]string{}
+	for _, p := range m.pairs() {
+		key := strings.ToLower(p.alias)
+		switch other, taken := owner[key]; {
+		case p.alias == "" || strings.TrimSpace(p.alias) != p.alias || strings.ContainsAny(p.alias, "/\\\"'`<>|\n\r\t"):
+			return fmt.Errorf("%q cannot be the alias of %q: use letters, digits and dashes", p.alias, p.real)
+		case taken && other != p.real:
+			return fmt.Errorf("%q and %q have the same alias, %q: give each its own", other, p.real, p.alias)
+		}
+		owner[key] = p.real
+		if name, found := real.first(p.alias); found {
+			return fmt.Errorf("the alias %q of %q gives the real name %q away: choose another one", p.alias, p.real, name)
+		}
+	}
+	return nil
+}

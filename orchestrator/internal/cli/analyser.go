@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/launch"
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+)
+
+// analyser is a running analyser that takes one census.
+type analyser interface {
+	Hello() *reachv1.HelloResponse
+	// Census hands every message of the stream to handle. What it was handed
+	// must be discarded unless nil is returned.
+	Census(ctx context.Context, req *reachv1.CensusRequest, handle func(*reachv1.CensusResponse) error) error
+	Close()
+}
+
+// starter starts the analyser binary, "" for the one beside this program, for
+// the clone at repository.
+type starter func(ctx context.Context, binary, repository string) (analyser, error)
+
+// launchAnalyser starts a child process.
+func launchAnalyser(ctx context.Context, binary, repository string) (analyser, error) {
+	var err error
+	if binary == "" {
+		if binary, err = launch.Beside(); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(binary); err != nil {
+			return nil, fmt.Errorf("the analyser %s is not there: install both programs side by side, or name it with --analyser", binary)
+		}
+	}
+	digest, err := launch.Pin(binary)
+	if err != nil {
+		return nil, err
+	}
+	// The digest that was linked in is that of the analyser beside this program.
+	return launch.Start(ctx, launch.Options{
+		Binary: binary, Digest: digest, Repository: repository, Client: "reach " + version,
+	})
+}

@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/alias"
+	"github.com/gitops-reach/reach/orchestrator/internal/clone"
+	"github.com/gitops-reach/reach/orchestrator/internal/config"
+	"github.com/gitops-reach/reach/orchestrator/internal/markdown"
+	"github.com/gitops-reach/reach/orchestrator/internal/report"
+	"github.com/gitops-reach/reach/orchestrator/internal/stream"
+	"github.com/gitops-reach/reach/orchestrator/internal/summary"
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+)
+
+// censusFlags are the flags of reach census.
+type censusFlags struct {
+	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile string
+	roots                                                                []string
+}
+
+func censusCommand(s streams, start starter) *cobra.Command {
+	var f censusFlags
+	cmd := &cobra.Command{
+		Use:   "census REPO",
+		Short: "Take a census of a clone at one commit",
+		Long: `Take a census of a local clone at one commit and write a report folder.
+
+REPO is a work tree, a linked work tree, a bare repository or a .git directory.
+Nothing is fetched or checked out, and nothing is ever written into the clone.
+
+Where clusters start is found from gotk-sync.yaml files and FluxInstances; what
+the repository does not say itself is declared with --root or in a configuration
+file (see reach.example.yaml).
+
+Names of clusters and of the repository are replaced by aliases in everything
+that is written. What they stand for is kept in a file of mode 0600 beside the
+report, never in it; the same file keeps aliases stable from census to census.`,
+		Example: `  # The commit that is checked out; the report goes to ./reach-report/...
+  reach census ~/platform
+
+  # A branch, a tag or a commit, and a root that no file declares
+  reach census ~/platform --rev origin/main --root hub=clusters/hub
+
+  # A root whose Kustomization is not flux-system/flux-system
+  reach census ~/platform --root edge=edge/prod@gitops/edge
+
+  # For your own eyes
+  reach census ~/platform --names real
+
+  # In a pipeline: fail on errors, one JSON document on standard output
+  reach census . --fail-on error --format json --out /tmp/report | jq .counts
+
+  # A bare mirror
+  reach census --git-dir /srv/git/platform.git
+
+Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case f.gitDir == "" && len(args) != 1:
+				return usagef("name one repository, for example reach census .")
+			case f.gitDir != "" && len(args) != 0:
+				return usagef("name the repository either as REPO or with --git-dir")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			repository := f.gitDir
+			if repository == "" {
+				repository = args[0]
+			}
+			c, err := newCensus(s, f, repository)
+			if err != nil {
+				return err
+			}
+			return c.take(cmd.Context(), start)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.rev, "rev", "", "commit to read: a branch, tag or id, anything that git understands (default HEAD)")
+	flags.StringArrayVar(&f.roots, "root", nil, "`CLUSTER=PATH[@NAMESPACE/NAME]`: CLUSTER reconciles itself from PATH; may be repeated")
+	flags.StringVar(&f.config, "config", "", "configuration `FILE`, see reach.example.yaml")
+	flags.StringVar(&f.names, "names", "alias", "`alias|real`: real is for your own eyes")
+	flags.StringVar(&f.out, "out", "", "report folder `DIR`; a report that is there is replaced (default ./reach-report/NAME-COMMIT)")
+	flags.StringVar(&f.format, "format", "text", "`text|json`: what to print, a summary or the content of census.json")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 3 when there is a finding of this `SEVERITY` or a worse one: info, warning, error, fatal")
+	flags.StringVar(&f.analyser, "analyser", "", "analyser to start, a `PATH` (default reach-analyser beside this program)")
+	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what the aliases stand for (default: the report folder's name with .aliases.json)")
+	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, instead of REPO")
+	flags.SortFlags = false
+	return cmd
+}
+
+// census is one run of reach census.
+type census struct {
+	streams
+	flags   censusFlags
+	clone   clone.Clone
+	place   place
+	config  *config.Config
+	request *reachv1.CensusRequest
+	// given are the aliases of the configuration and of the alias file; stored
+	// those of the file alone.
+	given, stored alias.Mapping
+}
+
+// newCensus checks all that can be checked before the analyser starts.
+func newCensus(s streams, f censusFlags, repository string) (*census, error) {
+	c := &census{streams: s, flags: f, config: &config.Config{}}
+	for _, choice := range []struct {
+		flag, value string
+		of          []string
+	}{
+		{"names", f.names, []string{"alias", "real"}},
+		{"format", f.format, []string{"text", "json"}},
+		{"fail-on", f.failOn, append([]string{""}, report.Severities()...)},
+	} {
+		if !slices.Contains(choice.of, choice.value) {
+			return nil, usagef("--%s %q is none of %s", choice.flag, choice.value, strings.TrimPrefix(strings.Join(choice.of, ", "), ", "))
+		}
+	}
+	var roots []config.Root
+	for _, value := range f.roots {
+		root, err := config.ParseRoot(value)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		roots = append(roots, root)
+	}
+	if f.config != "" {
+		var err error
+		if c.config, err = config.Load(f.config); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	var err error
+	if c.clone, err = clone.Locate(repository); err != nil {
+		return nil, err
+	}
+	if c.place, err = findPlace(c.clone, f.out, f.aliasFile); err != nil {
+		return nil, err
+	}
+	if f.names == "alias" {
+		if c.stored, err = alias.Load(c.place.aliasFile); err != nil {
+			return nil, err
+		}
+	}
+	c.given = alias.Mapping(c.config.Aliases).Over(c.stored)
+	c.request = c.config.Request(roots...)
+	c.request.Revision = f.rev
+	return c, nil
+}
+
+// take has the census taken and writes the report.
+func (c *census) take(ctx context.Context, start starter) error {
+	recording, err := c.record(ctx, start)
+	if err != nil {
+		return err
+	}
+	defer recording.Close()
+	digest, folder, err := c.publish(ctx, recording)
+	if err != nil {
+		return err
+	}
+	if err := c.show(digest, folder); err != nil {
+		return err
+	}
+	return failOn(c.flags.failOn, digest.Census.Counts.FindingsBySeverity)
+}
+
+// record runs the analyser and keeps its answer.
+func (c *census) record(ctx context.Context, start starter) (*stream.Recording, error) {
+	bar := newProgress(c.err)
+	defer bar.clear()
+	c.request.NoProgress = !bar.shown()
+
+	a, err := start(ctx, c.flags.analyser, c.clone.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	recorder, err := stream.NewRecorder()
+	if err != nil {
+		return nil, err
+	}
+	err = a.Census(ctx, c.request, func(m *reachv1.CensusResponse) error {
+		bar.update(m.GetProgress())
+		return recorder.Add(m)
+	})
+	var recording *stream.Recording
+	if err == nil {
+		recording, err = recorder.Finish(a.Hello().GetAnalyserVersion())
+	}
+	if err != nil {
+		return nil, errors.Join(err, recorder.Close())
+	}
+	return recording, nil
+}
+
+// names are how the names of a census are written.
+type names struct {
+	mode, repository string
+	mapping          alias.Mapping
+	replace          func(string) string
+}
+
+func (c *census) names(r *stream.Recording) (names, error) {
+	repository := alias.ParseRepository(r.Header.GetOriginUrl(), c.clone.Name())
+	if c.flags.names == "real" {
+		return names{mode: "real", repository: repository.String(), replace: func(s string) string { return s }}, nil
+	}
+	known := alias.Known{Clusters: r.Clusters, Repository: repository}
+	for _, s := range c.config.Clusters {
+		if known.Clusters[s.Name] == "" {
+			known.Clusters[s.Name] = "cluster"
+		}
+	}
+	mapping, err := c.given.Complete(known)
+	if err != nil {
+		return names{}, usageError{err}
+	}
+	replacer := mapping.Replacer()
+	name := replacer.Replace(repository.Name)
+	if name == repository.Name {
+		// An ordinary word, which needs no alias and says nothing either.
+		name = "repository"
+	}
+	return names{mode: "alias", repository: name, mapping: mapping, replace: replacer.Replace}, nil
+}
+
+// publish writes the report folder and the alias file, both or neither.
+func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Digest, string, error) {
+	n, err := c.names(r)
+	if err != nil {
+		return nil, "", err
+	}
+	target := c.place.target(n.repository, r.Header.GetCommit())
+	folder, err := report.Create(target, markdown.Page())
+	if err != nil {
+		return nil, "", err
+	}
+	defer folder.Discard()
+	digest := &report.Digest{}
+	if err := c.replay(ctx, r, n, report.Tee(folder, digest)); err != nil {
+		return nil, "", err
+	}
+	if n.mode == "real" {
+		return digest, target, folder.Publish()
+	}
+	check := n.mapping.Check()
+	if err := report.Leaks(folder.Dir(), check.Value, check.Prose); err != nil {
+		return nil, "", err
+	}
+	pending, err := n.mapping.Write(c.place.aliasFile)
+	if err != nil {
+		return nil, "", err
+	}
+	defer pending.Discard()
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	if err := folder.Publish(); err != nil {
+		return nil, "", err
+	}
+	return digest, target, pending.Commit()
+}
+
+// replay gives the recording to a handler, with names replaced.
+func (c *census) replay(ctx context.Context, r *stream.Recording, n names, h report.Handler) error {
+	header := report.HeaderFromProto(r.Header)
+	header.Tool = report.Tool{Name: "reach", Version: version, AnalyserVersion: r.AnalyserVersion}
+	whole := report.CensusFromProto(header, r.Rules, r.Summary)
+	report.Rename(whole, n.replace)
+	whole.Names, whole.Repository = n.mode, n.repository
+	if err := h.Begin(&whole.Header); err != nil {
+		return err
+	}
+	err := r.Each(func(m *reachv1.CensusResponse) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		record := report.FromProto(m)
+		if record == nil {
+			return nil
+		}
+		report.Rename(record, n.replace)
+		return report.Dispatch(h, record)
+	})
+	if err != nil {
+		return err
+	}
+	return h.End(whole)
+}
+
+// show prints what was asked for.
+func (c *census) show(d *report.Digest, folder string) error {
+	if c.flags.format == "json" {
+		return printCensus(c.streams, folder)
+	}
+	o := c.summaryOptions()
+	o.Folder = nearby(folder)
+	if c.flags.names == "alias" {
+		o.AliasFile = nearby(c.place.aliasFile)
+	}
+	return summary.Text(c.out, d, o)
+}
+
+func (s streams) summaryOptions() summary.Options {
+	return summary.Options{Width: s.width(), Color: s.color(), Now: s.now()}
+}
+
+func printCensus(s streams, folder string) error {
+	data, err := os.ReadFile(filepath.Join(folder, report.CensusFile))
+	if err != nil {
+		return fmt.Errorf("reading the report: %w", err)
+	}
+	_, err = s.out.Write(data)
+	return err
+}
+
+// nearby is a path relative to the current folder when it lies in it.
+func nearby(path string) string {
+	dir, err := clone.Resolve(".")
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// failOn is the error for findings at or above a severity; "" is none.
+func failOn(severity string, counts map[string]int) error {
+	if severity == "" {
+		return nil
+	}
+	n := 0
+	for s, count := range counts {
+		if report.SeverityRank(s) >= report.SeverityRank(severity) {
+			n += count
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return findingsError{n, severity}
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The exit codes of reach.
+const (
+	// exitDone: what was asked for is done.
+	exitDone = 0
+	// exitFailed: it could not be done; nothing was left behind.
+	exitFailed = 1
+	// exitUsage: the command line or the configuration says something that
+	// cannot be meant.
+	exitUsage = 2
+	// exitFindings: it is done, and there are findings at or above --fail-on.
+	exitFindings = 3
+)
+
+// usageError is a mistake in the command line or the configuration.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// findingsError says that there are findings at or above --fail-on.
+type findingsError struct {
+	count    int
+	severity string
+}
+
+func (e findingsError) Error() string {
+	if e.count == 1 {
+		return fmt.Sprintf("1 finding at or above %s", e.severity)
+	}
+	return fmt.Sprintf("%d findings at or above %s", e.count, e.severity)
+}
+
+// exitCode is the code for the error with which a command ended.
+func exitCode(err error) int {
+	var usage usageError
+	var findings findingsError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &findings):
+		return exitFindings
+	}
+	return exitFailed
+}

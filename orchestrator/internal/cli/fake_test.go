@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/prototext"
+
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+)
+
+// fakeAnalyser replays a stream that is written by hand.
+type fakeAnalyser struct {
+	messages []*reachv1.CensusResponse
+	// before is called before each message, counted from 0, and after the last
+	// one; its error ends the census.
+	before func(ctx context.Context, n int) error
+	// request is what was asked for.
+	request *reachv1.CensusRequest
+}
+
+func (f *fakeAnalyser) Hello() *reachv1.HelloResponse {
+	return &reachv1.HelloResponse{ProtocolVersion: 1, AnalyserVersion: "0.1.0"}
+}
+
+func (f *fakeAnalyser) Close() {}
+
+func (f *fakeAnalyser) Census(ctx context.Context, req *reachv1.CensusRequest, handle func(*reachv1.CensusResponse) error) error {
+	f.request = req
+	for n, m := range append(f.messages, nil) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if f.before != nil {
+			if err := f.before(ctx, n); err != nil {
+				return err
+			}
+		}
+		if m != nil {
+			if err := handle(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readStream reads messages in protobuf's text format that are separated by
+// lines of dashes.
+func readStream(name string) ([]*reachv1.CensusResponse, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var out []*reachv1.CensusResponse
+	for i, block := range strings.Split(string(data), "\n---\n") {
+		m := &reachv1.CensusResponse{}
+		if err := prototext.Unmarshal([]byte(block), m); err != nil {
+			return nil, fmt.Errorf("%s: message %d: %w", name, i, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// startFake replays the stream of the file $STREAM. $STREAM_BREAKS, when set, is
+// the number of messages after which the analyser dies.
+func startFake(context.Context, string, string) (analyser, error) {
+	messages, err := readStream(os.Getenv("STREAM"))
+	if err != nil {
+		return nil, err
+	}
+	f := &fakeAnalyser{messages: messages}
+	if n, err := strconv.Atoi(os.Getenv("STREAM_BREAKS")); err == nil {
+		f.before = func(_ context.Context, i int) error {
+			if i == n {
+				return fmt.Errorf("the analyser was ended by signal \"killed\" after %d messages", n)
+			}
+			return nil
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+)
+
+// How much of a census a digest keeps.
+const (
+	keptTroubled = 200
+	keptExamples = 10
+)
+
+// Digest is a handler that keeps what a summary shows: the whole of census.json
+// and the coverage table, the Kustomizations in trouble, examples of findings,
+// and counts of what has no count elsewhere. Its size does not grow with the
+// repository, but for the number of roots and clusters.
+type Digest struct {
+	Ignore
+	Header Header
+	Census *Census
+	// Rows are the coverage table.
+	Rows []*CoverageRow
+	// Troubled are the first Kustomizations whose state is not resolved.
+	Troubled []*Kustomization
+	// Examples are the first findings of each rule.
+	Examples map[string][]*Finding
+	// Landed counts placements by cluster, then class.
+	Landed map[string]map[string]int
+	// UnresolvedFor counts unresolved files by reason, AbstainedFor objects.
+	UnresolvedFor, AbstainedFor map[string]int
+}
+
+// The methods of Handler.
+func (d *Digest) Begin(h *Header) error {
+	*d = Digest{
+		Header: *h, Examples: map[string][]*Finding{}, Landed: map[string]map[string]int{},
+		UnresolvedFor: map[string]int{}, AbstainedFor: map[string]int{},
+	}
+	return nil
+}
+
+func (d *Digest) Kustomization(k *Kustomization) error {
+	if k.State != "resolved" && len(d.Troubled) < keptTroubled {
+		d.Troubled = append(d.Troubled, k)
+	}
+	return nil
+}
+
+func (d *Digest) Placement(p *Placement) error {
+	if p.Cluster == "" {
+		return nil
+	}
+	if d.Landed[p.Cluster] == nil {
+		d.Landed[p.Cluster] = map[string]int{}
+	}
+	d.Landed[p.Cluster][p.Class]++
+	return nil
+}
+
+func (d *Digest) Object(o *Object) error {
+	if o.Verdict == "abstain" {
+		d.AbstainedFor[o.Reason]++
+	}
+	return nil
+}
+
+func (d *Digest) File(f *File) error {
+	if f.Analysis == "unresolved" {
+		d.UnresolvedFor[f.Reason]++
+	}
+	return nil
+}
+
+func (d *Digest) Finding(f *Finding) error {
+	if len(d.Examples[f.Rule]) < keptExamples {
+		d.Examples[f.Rule] = append(d.Examples[f.Rule], f)
+	}
+	return nil
+}
+
+func (d *Digest) Coverage(r *CoverageRow) error { d.Rows = append(d.Rows, r); return nil }
+
+// End puts the row of the files below no root last.
+func (d *Digest) End(c *Census) error {
+	d.Census = c
+	slices.SortStableFunc(d.Rows, func(a, b *CoverageRow) int {
+		return cmp.Compare(btoi(a.Root == ""), btoi(b.Root == ""))
+	})
+	return nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// SeverityRank orders severities: 0 for info, 3 for fatal, -1 for another word.
+func SeverityRank(s string) int { return slices.Index(severities, s) }
+
+// Percent is the share in whole percent, rounded down so that only all is 100.
+func Percent(part, whole int) int {
+	if whole == 0 {
+		return 0
+	}
+	return part * 100 / whole
+}

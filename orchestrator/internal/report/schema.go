@@ -1,0 +1,344 @@
+// Package report is the output contract of a census and its writers.
+//
+// The contract is the set of structs in schema.go: the folder holds one JSON
+// document, census.json, and one JSON object a line in each of the files named
+// there. Everything that shows a census (the folder, Markdown, the terminal)
+// receives the same records through the small interface Handler, whether they
+// come from a running analyser (FromProto) or from a folder (Replay).
+//
+// The same records give the same bytes: fields stand in the order of the
+// structs, maps are sorted by key, there are no floats, and nothing depends on
+// the time or the place of the run. The age of a commit is therefore never in
+// a file: census.json has the commit's time, and the terminal says how long ago
+// that was.
+//
+// The package cannot see whether a record is true. It checks that a stream is
+// whole and that its counts agree with its records, and refuses it otherwise.
+package report
+
+// Schema names the contract and its major version. Within a major version
+// fields are only added.
+const Schema = "reach.census/v1"
+
+// The files of a report folder. File(Handler method) names the record.
+const (
+	CensusFile         = "census.json"          // one Census
+	KustomizationsFile = "kustomizations.jsonl" // Kustomization, one per Flux Kustomization
+	HelmReleasesFile   = "helmreleases.jsonl"   // HelmRelease
+	PlacementsFile     = "placements.jsonl"     // Placement, one per (path, class, cluster, controller)
+	ObjectsFile        = "objects.jsonl"        // Object, one per object on a cluster
+	FilesFile          = "files.jsonl"          // File, one per file considered
+	FindingsFile       = "findings.jsonl"       // Finding
+	CoverageFile       = "coverage.jsonl"       // CoverageRow, one per Flux root
+	MarkdownFile       = "report.md"
+)
+
+// Files lists every file of a report folder.
+func Files() []string {
+	return []string{
+		CensusFile, KustomizationsFile, HelmReleasesFile, PlacementsFile,
+		ObjectsFile, FilesFile, FindingsFile, CoverageFile, MarkdownFile,
+	}
+}
+
+// The struct tag `word` marks fields that hold words of this contract or of the
+// Kubernetes API, digits or dates, never a name that somebody chose for a
+// cluster or a repository: "kind" for an API kind, "code" for a reason code,
+// "true" for the others. All other strings are subject to aliases, and so is a
+// word that does not look like one.
+
+// Header is what is known before the first record.
+type Header struct {
+	// Schema is the constant of this name.
+	Schema string `json:"schema" word:"true"`
+	Tool   Tool   `json:"tool"`
+	// Names is "alias" when the names of clusters and of the repository are
+	// aliases, "real" when they are not.
+	Names string `json:"names" word:"true"`
+	// Repository is the alias of the repository, or its name.
+	Repository string `json:"repository"`
+	// Revision as asked for; "HEAD" when nothing was asked for.
+	Revision string `json:"revision"`
+	// Commit is the full id of the commit that was read.
+	Commit string `json:"commit" word:"true"`
+	// CommitTime is the committer time, RFC 3339 in UTC.
+	CommitTime string `json:"commit_time" word:"true"`
+	// Shallow and Partial clones may lack history or objects.
+	Shallow bool `json:"shallow"`
+	Partial bool `json:"partial"`
+	// Walls of the seal around the analyser that took this census, standing or
+	// not.
+	Walls []Wall `json:"walls"`
+}
+
+// Tool is the program that wrote the report.
+type Tool struct {
+	Name            string `json:"name" word:"true"`
+	Version         string `json:"version" word:"true"`
+	AnalyserVersion string `json:"analyser_version" word:"true"`
+}
+
+// Wall is one wall of the seal.
+type Wall struct {
+	// Name is "imports", "symbols", "landlock" or "seccomp".
+	Name   string `json:"name" word:"true"`
+	Stands bool   `json:"stands"`
+	Detail string `json:"detail"`
+}
+
+// Census is census.json: the header, and what is known after the last record.
+type Census struct {
+	Header
+	Clusters []Cluster `json:"clusters"`
+	Roots    []Root    `json:"roots"`
+	Counts   Counts    `json:"counts"`
+	// Rules lists every rule that ran, with 0 when it found nothing.
+	Rules []Rule `json:"rules"`
+	// Packs are sets of kinds, handled or not.
+	Packs []Pack `json:"packs"`
+	// Notes say what could not be looked at or was assumed.
+	Notes []string `json:"notes"`
+	// Data lists the other data files with their number of lines, so that a
+	// reader can tell a whole report from a torn one.
+	Data []DataFile `json:"data"`
+}
+
+// DataFile is a file of lines.
+type DataFile struct {
+	File  string `json:"file" word:"true"`
+	Lines int    `json:"lines"`
+}
+
+// Cluster is a cluster that the census met.
+type Cluster struct {
+	Name string `json:"name"`
+	// Role is "hub" (its controllers reconcile other clusters), "spoke" (a
+	// kubeConfig reference leads to it), or "cluster".
+	Role string `json:"role" word:"true"`
+	// KubeConfig is the reference that leads to it, "Secret namespace/name#key".
+	KubeConfig        string   `json:"kubeconfig"`
+	ControllerCluster string   `json:"controller_cluster"`
+	RunsFlux          bool     `json:"runs_flux"`
+	Flavour           string   `json:"flavour" word:"true"`
+	Platform          string   `json:"platform" word:"true"`
+	Evidence          string   `json:"evidence"`
+	Controllers       []string `json:"controllers"`
+}
+
+// Root is where the reconciliation of a cluster starts.
+type Root struct {
+	Cluster   string `json:"cluster"`
+	Path      string `json:"path"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// DeclaredBy is "gotk-sync", "flux-instance", "flag", "config",
+	// "argocd-application" or "spoke".
+	DeclaredBy   string `json:"declared_by" word:"true"`
+	DeclaredPath string `json:"declared_path"`
+	DeclaredLine int    `json:"declared_line"`
+}
+
+// Counts of everything.
+type Counts struct {
+	FilesInCommit int `json:"files_in_commit"`
+	// Files considered: manifests, and all that something reads. It is the sum
+	// of Analysable, SeenNotAnalysed, Unresolved and Uncovered.
+	Files           int `json:"files"`
+	Analysable      int `json:"analysable"`
+	SeenNotAnalysed int `json:"seen_not_analysed"`
+	Unresolved      int `json:"unresolved"`
+	Uncovered       int `json:"uncovered"`
+	// RenderInputs are files whose role is not object; they are part of the
+	// counts above.
+	RenderInputs int `json:"render_inputs"`
+	// MultiPlacement files count once per placement in Placements.
+	MultiPlacement        int            `json:"multi_placement"`
+	Placements            int            `json:"placements"`
+	PlacementsByClass     map[string]int `json:"placements_by_class" word:"true"`
+	Kustomizations        int            `json:"kustomizations"`
+	KustomizationsByState map[string]int `json:"kustomizations_by_state" word:"true"`
+	HelmReleases          int            `json:"helmreleases"`
+	Objects               int            `json:"objects"`
+	ObjectsByVerdict      map[string]int `json:"objects_by_verdict" word:"true"`
+	Findings              int            `json:"findings"`
+	FindingsBySeverity    map[string]int `json:"findings_by_severity" word:"true"`
+	// NotConsidered are files by extension.
+	NotConsidered map[string]int `json:"not_considered"`
+	BytesRead     int64          `json:"bytes_read"`
+}
+
+// Rule says that a rule ran.
+type Rule struct {
+	Rule     string `json:"rule" word:"true"`
+	Severity string `json:"severity" word:"true"`
+	Count    int    `json:"count"`
+	Doc      string `json:"doc"`
+}
+
+// Pack is a set of kinds.
+type Pack struct {
+	Name    string `json:"name" word:"true"`
+	Handled bool   `json:"handled"`
+	Objects int    `json:"objects"`
+	// Files would turn analysable if the pack were handled.
+	Files int `json:"files"`
+	// Kinds counts placed objects by "Kind.group".
+	Kinds map[string]int `json:"kinds"`
+}
+
+// Hop is one step of a trace, which goes from a file over layers, patches,
+// controllers and kubeConfig references to a cluster.
+type Hop struct {
+	// Kind is "file", "layer", "patch", "generator", "transformer",
+	// "kustomization", "helmrelease", "helmchart", "source", "kubeconfig",
+	// "root" or "cluster".
+	Kind string `json:"kind" word:"true"`
+	Path string `json:"path,omitempty"`
+	// Line counts from 1; 0, left out, is the whole file.
+	Line    int    `json:"line,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Cluster string `json:"cluster,omitempty"`
+}
+
+// Location is a line of a file.
+type Location struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+}
+
+// Kustomization is a controller object that applies what source@revision/path
+// builds to a cluster.
+type Kustomization struct {
+	// Cluster on which the object lives.
+	Cluster   string `json:"cluster"`
+	Engine    string `json:"engine" word:"true"`
+	Kind      string `json:"kind" word:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Path is spec.path after substitution, cleaned; "" is the artifact root.
+	Path string `json:"path"`
+	// Directory of this repository that Path means; "" with State external.
+	Directory string `json:"directory"`
+	// Source is "kind/namespace/name".
+	Source string `json:"source"`
+	// Class is one of the classes of Placement.
+	Class string `json:"class" word:"true"`
+	// Target is the cluster to which it applies.
+	Target string `json:"target"`
+	// State is "resolved", "suspended", "failed", "path_missing", "external",
+	// "unresolved" or "spoke_applied".
+	State string `json:"state" word:"true"`
+	// Reason is a code, Detail the missing fact, when State is not resolved.
+	Reason  string `json:"reason" word:"code"`
+	Detail  string `json:"detail"`
+	Prune   bool   `json:"prune"`
+	Objects int    `json:"objects"`
+	Trace   []Hop  `json:"trace"`
+}
+
+// HelmRelease is a Helm release.
+type HelmRelease struct {
+	Cluster          string `json:"cluster"`
+	Namespace        string `json:"namespace"`
+	Name             string `json:"name"`
+	Class            string `json:"class" word:"true"`
+	Target           string `json:"target"`
+	ReleaseName      string `json:"release_name"`
+	ReleaseNamespace string `json:"release_namespace"`
+	StorageNamespace string `json:"storage_namespace"`
+	Chart            string `json:"chart"`
+	// Controller that applies the HelmRelease object, "namespace/name".
+	Controller string `json:"controller"`
+	State      string `json:"state" word:"true"`
+	Reason     string `json:"reason" word:"code"`
+	Trace      []Hop  `json:"trace"`
+}
+
+// Placement is one landing of a file.
+type Placement struct {
+	Path string `json:"path"`
+	// Role is "object", "kustomization", "patch", "component",
+	// "generator_input", "values", "transformer" or "other".
+	Role string `json:"role" word:"true"`
+	// Class is "local", "remote_direct", "remote_hub_render", "uncovered" or
+	// "unresolved".
+	Class             string `json:"class" word:"true"`
+	Cluster           string `json:"cluster"`
+	ControllerCluster string `json:"controller_cluster"`
+	// Controller is "namespace/name".
+	Controller     string `json:"controller"`
+	ControllerKind string `json:"controller_kind" word:"kind"`
+	State          string `json:"state" word:"true"`
+	Reason         string `json:"reason" word:"code"`
+	Detail         string `json:"detail"`
+	Trace          []Hop  `json:"trace"`
+}
+
+// Object is one object on one cluster, as built.
+type Object struct {
+	Cluster           string `json:"cluster"`
+	ControllerCluster string `json:"controller_cluster"`
+	Controller        string `json:"controller"`
+	ControllerKind    string `json:"controller_kind" word:"kind"`
+	Group             string `json:"group"`
+	Version           string `json:"version" word:"true"`
+	Kind              string `json:"kind" word:"kind"`
+	Namespace         string `json:"namespace"`
+	Name              string `json:"name"`
+	Class             string `json:"class" word:"true"`
+	// Origin is the document, then each generator or patch that contributed.
+	Origin []Location `json:"origin"`
+	// Verdict is "in_inventory", "not_in_inventory" or "abstain" with a Reason.
+	Verdict string `json:"verdict" word:"true"`
+	Reason  string `json:"reason" word:"code"`
+}
+
+// File is one file of the commit and its one analysis state.
+type File struct {
+	Path string `json:"path"`
+	Role string `json:"role" word:"true"`
+	// Analysis is "analysable", "seen_not_analysed", "unresolved" or
+	// "uncovered".
+	Analysis   string `json:"analysis" word:"true"`
+	Reason     string `json:"reason" word:"code"`
+	Detail     string `json:"detail"`
+	Placements int    `json:"placements"`
+	// Root is the row of the coverage table that counts the file.
+	Root string `json:"root"`
+}
+
+// Finding is something that only the topology shows. Fields that do not apply
+// are left out.
+type Finding struct {
+	Rule      string `json:"rule" word:"true"`
+	Severity  string `json:"severity" word:"true"`
+	Path      string `json:"path,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Cluster   string `json:"cluster,omitempty"`
+	Kind      string `json:"kind,omitempty" word:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Var       string `json:"var,omitempty"`
+	// Count is how many files, objects or places the finding stands for.
+	Count   int    `json:"count"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy"`
+	Trace   []Hop  `json:"trace"`
+}
+
+// CoverageRow counts the files below one Flux root. A file counts in one row;
+// files below no root count in the row with an empty root.
+type CoverageRow struct {
+	Root     string   `json:"root"`
+	Clusters []string `json:"clusters"`
+	// Cluster is Clusters joined by a comma, for readers of one table cell.
+	Cluster              string `json:"cluster"`
+	Files                int    `json:"files"`
+	Analysable           int    `json:"analysable"`
+	Unresolved           int    `json:"unresolved"`
+	Uncovered            int    `json:"uncovered"`
+	RenderInputs         int    `json:"render_inputs"`
+	SeenNotAnalysedFiles int    `json:"seen_not_analysed_files"`
+	// SeenNotAnalysed counts objects by "Kind.group".
+	SeenNotAnalysed map[string]int `json:"seen_not_analysed"`
+}

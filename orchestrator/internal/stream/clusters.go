@@ -1,0 +1,58 @@
+package stream
+
+import reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+
+// collect notes the names of clusters that a message uses.
+func (c *check) collect(m *reachv1.CensusResponse) {
+	switch e := m.GetEvent().(type) {
+	case *reachv1.CensusResponse_Sync:
+		c.use(e.Sync.GetTrace(), e.Sync.GetCluster(), e.Sync.GetTarget())
+	case *reachv1.CensusResponse_Release:
+		c.use(e.Release.GetTrace(), e.Release.GetCluster(), e.Release.GetTarget())
+	case *reachv1.CensusResponse_Placement:
+		c.use(e.Placement.GetTrace(), e.Placement.GetCluster(), e.Placement.GetControllerCluster())
+	case *reachv1.CensusResponse_Object:
+		c.use(nil, e.Object.GetCluster(), e.Object.GetControllerCluster())
+	case *reachv1.CensusResponse_Finding:
+		c.use(e.Finding.GetTrace(), e.Finding.GetCluster())
+	case *reachv1.CensusResponse_Coverage:
+		c.use(nil, e.Coverage.GetClusters()...)
+	case *reachv1.CensusResponse_Summary:
+		for _, cluster := range e.Summary.GetClusters() {
+			c.use(nil, cluster.GetName(), cluster.GetControllerCluster())
+		}
+		for _, root := range e.Summary.GetRoots() {
+			c.use(nil, root.GetCluster())
+		}
+	}
+}
+
+func (c *check) use(trace []*reachv1.Hop, names ...string) {
+	for _, name := range names {
+		c.clusters[name] = true
+	}
+	for _, hop := range trace {
+		c.clusters[hop.GetCluster()] = true
+	}
+}
+
+// clusterRoles gives every name its role.
+func (c *check) clusterRoles() map[string]string {
+	roles := map[string]string{}
+	for name := range c.clusters {
+		if name != "" {
+			roles[name] = "cluster"
+		}
+	}
+	for _, cluster := range c.summary.GetClusters() {
+		if cluster.GetKubeconfig() != "" {
+			roles[cluster.GetName()] = "spoke"
+		}
+	}
+	for _, cluster := range c.summary.GetClusters() {
+		if hub := cluster.GetControllerCluster(); hub != "" && hub != cluster.GetName() {
+			roles[hub] = "hub"
+		}
+	}
+	return roles
+}

@@ -1,0 +1,99 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/report"
+)
+
+func (p *printer) findings(d *report.Digest) {
+	c := d.Census.Counts
+	worst := report.Severities()
+	slices.Reverse(worst)
+	var found, quiet []report.Rule
+	for _, r := range d.Census.Rules {
+		if r.Count > 0 {
+			found = append(found, r)
+		} else {
+			quiet = append(quiet, r)
+		}
+	}
+	p.heading("Findings", "%d: %s", c.Findings, tally(c.FindingsBySeverity, worst))
+	slices.SortStableFunc(found, func(a, b report.Rule) int {
+		return cmp.Or(
+			cmp.Compare(severityOf(d, b), severityOf(d, a)),
+			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Rule, b.Rule))
+	})
+	for i, r := range found {
+		if i == shownRules {
+			p.line("  and %s more in report.md", count(len(found)-shownRules, "rule"))
+			break
+		}
+		p.rule(d, r)
+	}
+	if len(quiet) > 0 {
+		var names []string
+		for _, r := range quiet {
+			names = append(names, report.Printable(shortRule(r.Rule)))
+		}
+		p.text(2, "0 found by "+strings.Join(names, ", "))
+	}
+}
+
+// severityOf is the worst severity among the examples of a rule, which may be
+// another than the rule's own.
+func severityOf(d *report.Digest, r report.Rule) int {
+	worst := -1
+	for _, f := range d.Examples[r.Rule] {
+		worst = max(worst, report.SeverityRank(f.Severity))
+	}
+	if worst < 0 {
+		worst = report.SeverityRank(r.Severity)
+	}
+	return worst
+}
+
+func shortRule(rule string) string { return strings.TrimPrefix(rule, "reach.") }
+
+func (p *printer) rule(d *report.Digest, r report.Rule) {
+	severity := "?"
+	if rank := severityOf(d, r); rank >= 0 {
+		severity = report.Severities()[rank]
+	}
+	p.line("  %s %4d  %s", p.severity(severity), r.Count, p.paint(bold, report.Printable(r.Rule)))
+	for i, f := range d.Examples[r.Rule] {
+		if i == shownExamples {
+			p.line("                and %d more", r.Count-shownExamples)
+			break
+		}
+		p.text(16, report.Printable(where(f)+f.Message))
+	}
+}
+
+func (p *printer) severity(s string) string {
+	padded := fmt.Sprintf("%-7s", s)
+	switch s {
+	case "fatal", "error":
+		return p.paint(red, padded)
+	case "warning":
+		return p.paint(yellow, padded)
+	}
+	return padded
+}
+
+// where is the place of a finding with a colon, as editors and terminals know
+// it: "path:line: ".
+func where(f *report.Finding) string {
+	switch {
+	case f.Path == "" && f.Cluster == "":
+		return ""
+	case f.Path == "":
+		return f.Cluster + ": "
+	case f.Line == 0:
+		return f.Path + ": "
+	}
+	return fmt.Sprintf("%s:%d: ", f.Path, f.Line)
+}

@@ -1,0 +1,254 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/report"
+)
+
+// How many lines of a kind the summary shows; the report has the rest.
+const (
+	shownClusters = 12
+	shownRoots    = 15
+	shownTroubled = 8
+	shownRules    = 8
+	shownExamples = 2
+	shownKinds    = 8
+	shownNotes    = 5
+)
+
+// The words of the contract in the order in which they are shown.
+var (
+	classes = []string{"local", "remote_direct", "remote_hub_render", "uncovered", "unresolved"}
+	states  = []string{"resolved", "suspended", "failed", "path_missing", "external", "unresolved", "spoke_applied"}
+)
+
+func (p *printer) clusters(d *report.Digest) {
+	roles := map[string]int{}
+	for _, c := range d.Census.Clusters {
+		roles[c.Role]++
+	}
+	var parts []string
+	for _, role := range []string{"hub", "spoke", "cluster"} {
+		if roles[role] > 0 {
+			parts = append(parts, count(roles[role], role))
+		}
+	}
+	if len(parts) == 0 {
+		p.heading("Clusters", "none: nothing says who reconciles this repository")
+		return
+	}
+	p.heading("Clusters", "%s", strings.Join(parts, ", "))
+	t := newTable("", "", "reconciled from", "", "what lands there")
+	for i, c := range hubsFirst(d.Census.Clusters) {
+		if i == shownClusters {
+			break
+		}
+		from := rootPaths(d.Census.Roots, c.Name)
+		if c.Role == "spoke" || from == "" {
+			from = report.Printable(c.ControllerCluster)
+		}
+		t.row(report.Printable(c.Name), c.Role, from, platform(c), landed(d.Landed[c.Name]))
+	}
+	t.print(p, 2)
+	if more := len(d.Census.Clusters) - shownClusters; more > 0 {
+		p.line("  and %d more", more)
+	}
+}
+
+// hubsFirst lists hubs, then clusters that reconcile themselves, then spokes.
+func hubsFirst(clusters []report.Cluster) []report.Cluster {
+	rank := map[string]int{"hub": 0, "cluster": 1, "spoke": 2}
+	return slices.SortedStableFunc(slices.Values(clusters), func(a, b report.Cluster) int {
+		return cmp.Compare(rank[a.Role], rank[b.Role])
+	})
+}
+
+// rootPaths are the paths from which a cluster reconciles itself.
+func rootPaths(roots []report.Root, cluster string) string {
+	var paths []string
+	for _, r := range roots {
+		if r.Cluster == cluster {
+			paths = append(paths, pathOrTop(r.Path))
+		}
+	}
+	return strings.Join(paths, ", ")
+}
+
+func pathOrTop(path string) string {
+	if path == "" || path == "." {
+		return "(top)"
+	}
+	return report.Printable(path)
+}
+
+func platform(c report.Cluster) string {
+	if c.Flavour == "" || c.Platform == "" {
+		return report.Printable(c.Flavour + c.Platform)
+	}
+	return report.Printable(c.Flavour + " on " + c.Platform)
+}
+
+func landed(by map[string]int) string {
+	s := tally(by, classes)
+	if s == "none" {
+		return "nothing"
+	}
+	return s
+}
+
+func (p *printer) coverage(d *report.Digest) {
+	c := d.Census.Counts
+	share := fmt.Sprintf("%d of %s analysable (%d %%)", c.Analysable, count(c.Files, "file"), report.Percent(c.Analysable, c.Files))
+	p.heading("Coverage", "%s, %d seen but not analysed, %d unresolved, %d uncovered; %s among them",
+		share, c.SeenNotAnalysed, c.Unresolved, c.Uncovered, count(c.RenderInputs, "render input"))
+	if len(d.Rows) == 0 {
+		return
+	}
+	t := newTable("root", "on", "files", "analysable", "not analysed", "unresolved", "uncovered", "inputs")
+	t.numbers(2, 3, 4, 5, 6, 7)
+	for _, r := range worstRows(d.Rows) {
+		root := report.Printable(r.Root)
+		if root == "" {
+			root = "(below no root)"
+		}
+		t.row(root, report.Printable(strings.Join(r.Clusters, ", ")), fmt.Sprint(r.Files),
+			fmt.Sprintf("%d %3d%%", r.Analysable, report.Percent(r.Analysable, r.Files)),
+			zero(r.SeenNotAnalysedFiles), zero(r.Unresolved), zero(r.Uncovered), zero(r.RenderInputs))
+	}
+	t.print(p, 2)
+	if more := len(d.Rows) - shownRoots; more > 0 {
+		p.line("  and %s more, with fewer files that are not analysable, in coverage.jsonl", count(more, "root"))
+	}
+	if len(d.UnresolvedFor) > 0 {
+		p.text(2, "unresolved because: "+tally(d.UnresolvedFor, byCount(d.UnresolvedFor)))
+	}
+}
+
+// worstRows are the rows to show, in their order: all, or when they are many those
+// with the most files that are not analysable.
+func worstRows(rows []*report.CoverageRow) []*report.CoverageRow {
+	if len(rows) <= shownRoots {
+		return rows
+	}
+	worst := slices.SortedStableFunc(slices.Values(rows), func(a, b *report.CoverageRow) int {
+		return cmp.Compare(b.Files-b.Analysable, a.Files-a.Analysable)
+	})[:shownRoots]
+	return slices.DeleteFunc(slices.Clone(rows), func(r *report.CoverageRow) bool { return !slices.Contains(worst, r) })
+}
+
+// zero keeps a table calm: what is not there is a dot.
+func zero(n int) string {
+	if n == 0 {
+		return "·"
+	}
+	return fmt.Sprint(n)
+}
+
+func (p *printer) placements(d *report.Digest) {
+	c := d.Census.Counts
+	many := ""
+	if c.MultiPlacement > 0 {
+		many = fmt.Sprintf("; %s more than one (a file counts once per placement)", have(c.MultiPlacement, "file"))
+	}
+	p.heading("Placements", "%d: %s%s", c.Placements, tally(c.PlacementsByClass, classes), many)
+}
+
+func have(n int, noun string) string {
+	if n == 1 {
+		return count(n, noun) + " has"
+	}
+	return count(n, noun) + " have"
+}
+
+func (p *printer) kustomizations(d *report.Digest) {
+	c := d.Census.Counts
+	p.heading("Kustomizations", "%d: %s; %s, %s", c.Kustomizations, tally(c.KustomizationsByState, states),
+		count(c.HelmReleases, "HelmRelease"), count(c.Objects, "object"))
+	for i, k := range d.Troubled {
+		if i == shownTroubled {
+			break
+		}
+		why := k.Reason
+		if k.Detail != "" {
+			why = k.Detail
+		}
+		p.hang("  "+p.stateOf(k.State), 16, report.Printable(fmt.Sprintf("%s/%s on %s: %s", k.Namespace, k.Name, k.Cluster, why)))
+	}
+	troubled := c.Kustomizations - c.KustomizationsByState["resolved"]
+	if more := troubled - shownTroubled; more > 0 {
+		p.line("  and %d more in kustomizations.jsonl", more)
+	}
+}
+
+func (p *printer) stateOf(state string) string {
+	padded := fmt.Sprintf("%-14s", state)
+	switch state {
+	case "failed", "path_missing":
+		return p.paint(red, padded)
+	case "unresolved":
+		return p.paint(yellow, padded)
+	}
+	return padded
+}
+
+func (p *printer) ownership(d *report.Digest) {
+	c := d.Census.Counts
+	asked := c.Objects - d.AbstainedFor["not_asked"]
+	if asked <= 0 {
+		return
+	}
+	p.heading("Ownership", "%s", tally(c.ObjectsByVerdict, []string{"in_inventory", "not_in_inventory", "abstain"}))
+	if len(d.AbstainedFor) > 0 {
+		p.text(2, "abstained because: "+tally(d.AbstainedFor, byCount(d.AbstainedFor)))
+	}
+}
+
+func (p *printer) notAnalysed(d *report.Digest) {
+	kinds, objects := map[string]int{}, 0
+	var best *report.Pack
+	for i, pack := range d.Census.Packs {
+		if pack.Handled {
+			continue
+		}
+		for kind, n := range pack.Kinds {
+			kinds[kind] += n
+			objects += n
+		}
+		if pack.Files > 0 && (best == nil || pack.Files > best.Files) {
+			best = &d.Census.Packs[i]
+		}
+	}
+	if objects == 0 {
+		p.heading("Not analysed", "nothing: every kind that was placed belongs to a pack that is handled")
+		return
+	}
+	names := byCount(kinds)
+	p.heading("Not analysed", "%s of %s that no pack handles", count(objects, "object"), count(len(names), "kind"))
+	more := ""
+	if len(names) > shownKinds {
+		more = fmt.Sprintf(", and %s more", count(len(names)-shownKinds, "kind"))
+		names = names[:shownKinds]
+	}
+	p.text(2, report.Printable(tally(kinds, names))+more)
+	if best != nil {
+		p.text(2, fmt.Sprintf("the pack %s would raise reach most: by at most %s", report.Printable(best.Name), count(best.Files, "file")))
+	}
+}
+
+func (p *printer) notes(d *report.Digest) {
+	if len(d.Census.Notes) == 0 {
+		return
+	}
+	p.heading("Notes", "%s", report.Printable(d.Census.Notes[0]))
+	for i, n := range d.Census.Notes[1:] {
+		if i+1 == shownNotes {
+			p.line("       and %d more in census.json", len(d.Census.Notes)-shownNotes)
+			break
+		}
+		p.text(7, report.Printable(n))
+	}
+}

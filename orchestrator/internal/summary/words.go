@@ -1,0 +1,84 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// count is a number with its noun, which takes a plain s: "1 file", "3 files".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// byCount lists the keys of counts, the largest first, equal ones by name.
+func byCount(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
+// tally writes counts in the order of keys, leaving zeros out.
+func tally(counts map[string]int, keys []string) string {
+	var out []string
+	for _, k := range keys {
+		if counts[k] != 0 {
+			out = append(out, fmt.Sprintf("%d %s", counts[k], k))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+// wrap breaks words into lines of at most width columns; a longer word stands
+// alone. It returns at least one line.
+func wrap(s string, width int) []string {
+	width = max(width, 20)
+	var out []string
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			out = append(out, line)
+			line = word
+		}
+	}
+	return append(out, line)
+}
+
+// hang writes words behind a lead of the given width, wrapped and aligned behind
+// it.
+func (p *printer) hang(lead string, leadWidth int, s string) {
+	for i, l := range wrap(s, p.Width-leadWidth) {
+		if i > 0 {
+			lead = strings.Repeat(" ", leadWidth)
+		}
+		p.line("%s%s", lead, l)
+	}
+}
+
+// middle shortens s to width columns by leaving out its middle: both ends of a
+// path tell more than what lies between.
+func middle(s string, width int) string {
+	r := []rune(s)
+	if len(r) <= width {
+		return s
+	}
+	if width < 5 {
+		return string(r[:max(width, 0)])
+	}
+	head := (width - 1) / 3
+	return string(r[:head]) + "…" + string(r[len(r)-(width-1-head):])
+}
