@@ -93,7 +93,13 @@ func New(entries []Entry, read Reader) (*Snapshot, error) {
 			return nil, fmt.Errorf("%w: %q", ErrDuplicate, es[i].Path)
 		}
 	}
-	return &Snapshot{entries: es, read: read}, nil
+	s := &Snapshot{entries: es, read: read}
+	for _, e := range es {
+		if s.IsDir(e.Path) {
+			return nil, fmt.Errorf("%w: %q", ErrDuplicate, e.Path)
+		}
+	}
+	return s, nil
 }
 
 // FromMap makes a snapshot of regular files.
