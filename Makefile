@@ -1,0 +1,51 @@
+# reach: what one types. `make census` and `make test` do all the set-up.
+
+GO      ?= go
+BIN     := bin
+REPO    ?=
+REV     ?= HEAD
+OUT     ?= out/report
+ARGS    ?=
+
+export CGO_ENABLED = 0
+export GOFLAGS ?= -buildvcs=false -trimpath
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## bin/reach and bin/reach-analyser
+	$(GO) run ./hack/seal -o $(BIN)/reach-analyser
+	$(GO) build -ldflags "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/cli.AnalyserDigest=$$(sha256sum $(BIN)/reach-analyser | cut -d' ' -f1)" -o $(BIN)/reach ./orchestrator
+
+.PHONY: census
+census: build ## a census of acme-platform, or of REPO=... at REV=... with ARGS="..."
+ifeq ($(REPO),)
+	rm -rf out/acme-platform && $(GO) run ./hack/acme -git out/acme-platform
+	$(BIN)/reach census out/acme-platform --config testdata/acme-platform.reach.yaml --out $(OUT) $(ARGS)
+else
+	$(BIN)/reach census $(REPO) --rev $(REV) --out $(OUT) $(ARGS)
+endif
+
+.PHONY: quick
+quick: ## the inner loop: vet and the short tests
+	$(GO) vet ./...
+	$(GO) test -short ./...
+
+.PHONY: test
+test: build ## every test
+	$(GO) vet ./...
+	$(GO) test ./...
+
+.PHONY: bench
+bench: build ## census, git, a naive parse and krusty side by side
+	sh hack/bench/run.sh
+
+.PHONY: generate
+generate: ## code from proto/
+	sh hack/generate.sh
+
+.PHONY: clean
+clean: ## remove what make made
+	rm -rf $(BIN) build out

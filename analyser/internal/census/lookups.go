@@ -1,0 +1,254 @@
+package census
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/gitops-reach/reach/analyser/internal/cluster"
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/controller/flux"
+	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/placement"
+)
+
+// spoke names the cluster behind a reference. A ConfigMap in the repository
+// that names the endpoint tells which references lead to one cluster.
+func (w *worklist) spoke(on cluster.Name, ref controller.KubeConfigRef) cluster.Name {
+	var provider, place string
+	if ref.Kind == "ConfigMap" {
+		if cf := w.prev.clusters[on]; cf != nil {
+			if o := cf.configs[object.Key{Kind: "ConfigMap", Namespace: ref.Namespace, Name: ref.Name}]; o != nil {
+				provider = text(o.Node, "data", "provider")
+				place = text(o.Node, "data", "cluster")
+				if place == "" || provider == "generic" {
+					place = text(o.Node, "data", "address")
+				}
+			}
+		}
+	}
+	return w.registry.Spoke(on, ref, provider, place)
+}
+
+// variables are the values that a Sync substitutes, read where its controller
+// reads them: in its namespace on its own cluster. complete is false when a
+// ConfigMap or Secret is not in the repository or cannot be read there.
+func (w *worklist) variables(a *placement.Applied) (vars map[string]string, complete bool) {
+	v := a.Sync.Variables
+	vars, complete = map[string]string{}, true
+	for _, from := range v.From {
+		key := object.Key{Kind: from.Kind, Namespace: a.Sync.Object.Namespace, Name: from.Name}
+		var o *kustomize.Object
+		if cf := w.prev.clusters[a.Cluster]; cf != nil {
+			o = cf.configs[key]
+		}
+		if o == nil {
+			complete = false
+			continue
+		}
+		values, whole := flux.VariablesOf(o)
+		complete = complete && whole
+		for k, val := range values {
+			vars[k] = val
+		}
+	}
+	for k, val := range v.Inline {
+		vars[k] = val
+	}
+	return vars, complete
+}
+
+// missingVariables names the ConfigMaps and Secrets that a Sync substitutes
+// from and that are not at the place where its controller reads them.
+func (w *worklist) missingVariables(a *placement.Applied) []controller.VariablesFrom {
+	var out []controller.VariablesFrom
+	for _, from := range a.Sync.Variables.From {
+		key := object.Key{Kind: from.Kind, Namespace: a.Sync.Object.Namespace, Name: from.Name}
+		if cf := w.prev.clusters[a.Cluster]; cf == nil || cf.configs[key] == nil {
+			out = append(out, from)
+		}
+	}
+	return out
+}
+
+const strictGate = "StrictPostBuildSubstitutions"
+
+// strict reports whether an undeclared variable fails a build on a cluster:
+// from kustomize-controller 1.9 on, unless the feature gate is off (upstream:
+// kustomize-controller internal/features). An unknown version counts as a
+// current one.
+func (w *worklist) strict(on cluster.Name) bool {
+	version, gates, _ := w.kustomizeController(on)
+	if g, ok := gates[strictGate]; ok {
+		return g
+	}
+	if version == "" {
+		return true
+	}
+	major, minor, ok := majorMinor(version)
+	return !ok || major > 1 || major == 1 && minor >= 9
+}
+
+// kustomizeController is the version and the feature gates of the controller
+// that reconciles Kustomizations on a cluster, as far as the repository or the
+// user says; known is false when neither says the version.
+func (w *worklist) kustomizeController(on cluster.Name) (version string, gates map[string]bool, known bool) {
+	gates = map[string]bool{}
+	if cf := w.prev.clusters[on]; cf != nil {
+		if d := cf.controllers["kustomize-controller"]; d != nil {
+			version = imageVersion(deploymentImage(d))
+			for _, arg := range controllerArgs(d) {
+				if v, ok := strings.CutPrefix(arg, "--feature-gates="); ok {
+					for g := range strings.SplitSeq(v, ",") {
+						name, on, _ := strings.Cut(g, "=")
+						if b, err := strconv.ParseBool(on); err == nil {
+							gates[name] = b
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, s := range w.req.Clusters {
+		if s.Cluster != on {
+			continue
+		}
+		if s.KustomizeControllerVersion != "" {
+			version = strings.TrimPrefix(s.KustomizeControllerVersion, "v")
+		}
+		for g, b := range s.FeatureGates {
+			gates[g] = b
+		}
+	}
+	return version, gates, version != ""
+}
+
+func (w *worklist) noRemoteBases(on cluster.Name) bool {
+	if cf := w.prev.clusters[on]; cf != nil {
+		if d := cf.controllers["kustomize-controller"]; d != nil {
+			for _, arg := range controllerArgs(d) {
+				if arg == "--no-remote-bases" || arg == "--no-remote-bases=true" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func controllerArgs(d *kustomize.Object) []string {
+	var out []string
+	for _, c := range containers(d) {
+		for _, list := range []string{"command", "args"} {
+			if f := field(c, list); f != nil {
+				for _, n := range f.Content {
+					out = append(out, n.Value)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func majorMinor(version string) (major, minor int, ok bool) {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return 0, 0, false
+	}
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	return major, minor, err1 == nil && err2 == nil
+}
+
+func sourceObject(ref controller.SourceRef) object.Ref {
+	return object.Ref{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+}
+
+// release decides where a HelmRelease installs.
+func (w *worklist) release(a *placement.Applied, o *kustomize.Object, r *controller.Release) *placement.Release {
+	out := &placement.Release{
+		Cluster: a.Target, Target: a.Target, Release: r, Object: o, Applied: a,
+		Class: placement.Local, Outcome: placement.Outcome{State: placement.Resolved},
+	}
+	remote := a.Target != a.Cluster
+	switch {
+	case r.Problem != nil:
+		out.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: r.Problem.Code, Detail: r.Problem.Message, Pos: r.Problem.Pos}
+	case remote && !w.runs(a.Target, "helm-controller", w.prev):
+		// The HelmRelease is an object on the spoke; nothing is known to
+		// install its chart there.
+		out.Class = placement.RemoteDirect
+		out.Outcome = placement.Outcome{State: placement.SpokeApplied, Reason: "controller_unknown", Pos: r.Pos,
+			Detail: "the HelmRelease is applied to " + string(a.Target) + ", where nothing shows that helm-controller runs"}
+	case r.Suspend:
+		out.Outcome = placement.Outcome{State: placement.Suspended, Reason: "suspended", Pos: r.Pos,
+			Detail: "spec.suspend is true: the release stays as it was installed last"}
+	}
+	if r.KubeConfig != nil {
+		out.Target = w.spoke(a.Target, *r.KubeConfig)
+		if out.State != placement.SpokeApplied {
+			out.Class = placement.RemoteHubRender
+		}
+	}
+	if a.Blocked != nil {
+		out.Class = placement.Unresolved
+		out.Outcome = *a.Blocked
+	}
+	w.chart(out)
+	return out
+}
+
+// chart finds the files of this repository that a release installs.
+func (w *worklist) chart(out *placement.Release) {
+	c := out.Release.Chart
+	if c == nil {
+		return
+	}
+	if c.Source.Kind == "HelmChart" {
+		d, ok := w.sourceOn(out.Cluster, c.Source)
+		if !ok || d.source.Chart == nil {
+			return
+		}
+		c = d.source.Chart
+	}
+	if c.Source.Kind == "HelmRepository" || c.Source.Kind == "" {
+		return
+	}
+	view, o := w.view(out.Cluster, c.Source, 0)
+	if view == nil {
+		return
+	}
+	if o.State != placement.Resolved {
+		out.ChartBlocked = &o
+	}
+	engine := w.engine(out.Release.Engine)
+	dir := engine.Directory(c.Name)
+	values := map[string]bool{}
+	for _, f := range c.ValuesFiles {
+		values[engine.Directory(f)] = true
+	}
+	for _, e := range view.Below(dir) {
+		role := kustomize.RoleOther
+		if values[e.Path] || len(values) == 0 && e.Path == joined(dir, "values.yaml") {
+			role = kustomize.RoleValues
+		}
+		delete(values, e.Path)
+		out.Files = append(out.Files, placement.ChartFile{Path: e.Origin, Role: role, Pos: c.Pos})
+	}
+	for f := range values {
+		if e, ok := view.Lookup(f); ok {
+			out.Files = append(out.Files, placement.ChartFile{Path: e.Origin, Role: kustomize.RoleValues, Pos: c.Pos})
+		}
+	}
+	if len(out.Files) == 0 && out.State == placement.Resolved {
+		out.Outcome = placement.Outcome{State: placement.PathMissing, Reason: "path_missing", Pos: c.Pos,
+			Detail: "there is no directory " + quote(dir) + " in the artifact of " + c.Source.String()}
+	}
+}
+
+func joined(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}

@@ -1,0 +1,111 @@
+// Package census composes the stages: from a snapshot and what the user knows
+// to placements, findings and coverage. It is the only package that imports
+// them all.
+package census
+
+import (
+	"github.com/gitops-reach/reach/analyser/internal/cluster"
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/coverage"
+	"github.com/gitops-reach/reach/analyser/internal/document"
+	"github.com/gitops-reach/reach/analyser/internal/finding"
+	"github.com/gitops-reach/reach/analyser/internal/placement"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+	"github.com/gitops-reach/reach/analyser/internal/source"
+)
+
+// Request is what only the user knows.
+type Request struct {
+	// Roots in addition to those that the repository declares. Path may be
+	// written like a spec.path; DeclaredBy is "flag" or "config".
+	Roots []placement.Root
+	// Sources say which source objects deliver this repository.
+	Sources []source.Mapping
+	// Spokes name the clusters behind references.
+	Spokes []cluster.Mapping
+	// Clusters is what the user states about clusters.
+	Clusters []Statement
+	// OriginURL is the URL of the clone's remote, a hint when no root's source
+	// object is in the repository. May be empty.
+	OriginURL string
+	// Commit is the full id of the commit that the snapshot shows, or empty.
+	Commit string
+	Limits Limits
+	// Engines are the reconciliation engines to look for.
+	Engines []controller.Engine
+	// Progress is called now and then, from one goroutine at a time; nil for
+	// none.
+	Progress func(Progress)
+}
+
+// Statement is what the user states about a cluster.
+type Statement struct {
+	Cluster     cluster.Name
+	Controllers []string
+	// KustomizeControllerVersion is "1.9.6", or empty when unknown.
+	KustomizeControllerVersion string
+	FeatureGates               map[string]bool
+}
+
+// Limits bound the work. Zero values mean the defaults.
+type Limits struct {
+	Document document.Limits
+	// Depth of Syncs that make Syncs; default 64.
+	Depth int
+	// Syncs at the most; default 200,000.
+	Syncs int
+}
+
+// Progress is how far the work has come.
+type Progress struct {
+	Phase       string // "reading", "building", "placing"
+	Done, Total int64
+	Unit        string
+}
+
+// RootNotFoundError says that a declared root's path is not a directory of the
+// commit.
+type RootNotFoundError struct {
+	Root placement.Root
+}
+
+func (e *RootNotFoundError) Error() string {
+	return "root " + string(e.Root.Cluster) + ": there is no directory " + quote(e.Root.Path) +
+		" in this commit; give a path that exists there, as in --root " + string(e.Root.Cluster) + "=clusters/" + string(e.Root.Cluster)
+}
+
+// Census is the result.
+type Census struct {
+	Positions  *position.Set
+	Clusters   []Cluster
+	Roots      []placement.Root
+	Applied    []*placement.Applied
+	Placements []*placement.Placement
+	Objects    []placement.Object
+	Files      []coverage.File
+	Rows       []coverage.Row
+	Packs      []coverage.PackCount
+	Findings   []finding.Finding
+	Rules      []finding.Result
+	// Notes are what the census could not look at or decided by assumption.
+	Notes []string
+	// NotConsidered counts the files that are no manifests and that nothing
+	// reads, by extension.
+	NotConsidered map[string]int
+	FilesInCommit int
+	BytesRead     int64
+}
+
+// Cluster is a cluster that the census met.
+type Cluster struct {
+	Name cluster.Name
+	// Controller and KubeConfig are how it is reached; empty for roots.
+	Controller cluster.Name
+	KubeConfig string
+	RunsFlux   bool
+	// Controllers that are known to run there, "kustomize-controller 1.9.6",
+	// sorted.
+	Controllers []string
+	// Evidence is what says that Flux runs there.
+	Evidence string
+}

@@ -1,0 +1,472 @@
+package census
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gitops-reach/reach/analyser/internal/cluster"
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/document"
+	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/placement"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+	"github.com/gitops-reach/reach/analyser/internal/snapshot"
+	"github.com/gitops-reach/reach/analyser/internal/source"
+)
+
+// worklist follows Syncs from the roots: what a Sync builds holds further
+// Syncs, sources, and the ConfigMaps that other Syncs substitute from.
+//
+// It runs in rounds. A round may only rely on the facts of the round before
+// it, and the worklist is done when a round learns nothing new. Builds are
+// memoised, so that a round costs little more than the walk.
+type worklist struct {
+	ctx       context.Context
+	req       *Request
+	snap      *snapshot.Snapshot
+	docs      *document.Reader
+	positions *position.Set
+	engines   []controller.Engine
+
+	roots    []*root
+	rooted   map[cluster.Name]bool
+	merges   []merge
+	registry *cluster.Registry
+	views    map[string]*controller.View
+	sources  *source.Views
+	// home is memoised for a round.
+	home []source.Home
+	raws map[*document.Document]*kustomize.Object
+	// unreadable are the files whose content could not be had.
+	unreadable map[string]error
+	builders   map[string]*kustomize.Builder
+	memo       map[string]*controller.Result
+	read       map[*kustomize.Object]controller.Declared
+	notes      map[string]bool
+	progress   func(phase string, done, total int64, unit string)
+
+	// Of the current round.
+	prev, next *facts
+	applied    []*placement.Applied
+	visited    map[visit]bool
+	queue      []*placement.Applied
+}
+
+type visit struct {
+	cluster cluster.Name
+	key     object.Key
+	object  *kustomize.Object
+}
+
+// root is a root with the Sync that it starts from.
+type root struct {
+	placement.Root
+	sync *controller.Sync
+	// object declares the Sync, nil for declared roots.
+	object *kustomize.Object
+	// source is what the declaration says about its source (FluxInstance).
+	source *controller.Source
+	// sub is the directory of the repository that is the root of the source's
+	// artifact.
+	sub string
+}
+
+// merge says that the bootstrap of a root lands on a spoke.
+type merge struct{ spoke, root cluster.Name }
+
+const (
+	maxRounds    = 16
+	defaultDepth = 64
+	defaultSyncs = 200_000
+)
+
+// run follows the roots until a round learns nothing new.
+func (w *worklist) run() error {
+	w.prev = newFacts()
+	for n := 1; ; n++ {
+		w.round()
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		same := w.next.equal(w.prev) && n > 1
+		merged := w.mergeRoots()
+		w.prev = w.next
+		if same && !merged {
+			break
+		}
+		if n == maxRounds {
+			w.note("What the Kustomizations declare about each other did not settle after %d rounds; the last round is reported.", maxRounds)
+			break
+		}
+	}
+	w.settle()
+	return nil
+}
+
+func (w *worklist) round() {
+	w.next, w.applied, w.visited, w.home = newFacts(), nil, map[visit]bool{}, nil
+	w.registry = &cluster.Registry{Mappings: w.req.Spokes}
+	for _, m := range w.merges {
+		w.registry.Merge(m.spoke, m.root)
+	}
+	for _, r := range w.roots {
+		a := &placement.Applied{Cluster: r.Cluster, Target: r.Cluster, Sync: r.sync, Object: r.object, Root: &r.Root}
+		// The cluster has the root's Sync as its own build renders it, patches
+		// included; the declaration only bootstraps it.
+		if cf := w.prev.clusters[r.Cluster]; cf != nil {
+			if o := cf.syncs[r.sync.Object.Key()]; o != nil {
+				for _, s := range w.declared(o).Syncs {
+					if s.Object.Key() == r.sync.Object.Key() {
+						a.Sync, a.Object = &s, o
+						w.artifactRoot(r, &s)
+					}
+				}
+			}
+		}
+		w.enqueue(a)
+	}
+	for i := 0; i < len(w.queue) && w.ctx.Err() == nil; i++ {
+		w.evaluate(w.queue[i])
+		w.progress("building", int64(i+1), int64(len(w.queue)), "kustomizations")
+	}
+	w.queue = nil
+}
+
+// artifactRoot finds where in the repository a root's artifact starts: when the
+// root was declared as repos/fleet/clusters/a and its own Sync has the path
+// ./clusters/a, the source delivers repos/fleet alone.
+func (w *worklist) artifactRoot(r *root, s *controller.Sync) {
+	dir := w.engine(s.Engine).Directory(s.Path)
+	if sub, ok := strings.CutSuffix(r.Path, "/"+dir); ok && dir != "" && r.sub == "" && dir != r.Path {
+		r.sub = sub
+		w.home = nil
+		w.note("The root of %s is declared as %s and its Kustomization has the path %s: its source is taken to deliver %s.", r.Cluster, r.Path, s.Path, sub)
+	}
+}
+
+// enqueue adds a Sync unless the same definition on the same cluster is there
+// already.
+func (w *worklist) enqueue(a *placement.Applied) {
+	v := visit{a.Cluster, a.Sync.Object.Key(), a.Object}
+	if w.visited[v] {
+		return
+	}
+	limit := cmp.Or(w.req.Limits.Syncs, defaultSyncs)
+	if len(w.queue) >= limit {
+		w.note("More than %d Kustomizations: the rest was not followed.", limit)
+		return
+	}
+	w.visited[v] = true
+	// A root's own Sync, rendered by the root again, is the root.
+	for _, other := range w.queue {
+		if other.Root != nil && other.Cluster == a.Cluster && other.Sync.Object.Key() == a.Sync.Object.Key() {
+			return
+		}
+		if other.Root == nil {
+			break // roots come first
+		}
+	}
+	w.queue = append(w.queue, a)
+}
+
+func depth(a *placement.Applied) int {
+	n := 0
+	for ; a.Parent != nil; a = a.Parent {
+		n++
+	}
+	return n
+}
+
+// evaluate decides what becomes of one Sync and queues what it applies.
+func (w *worklist) evaluate(a *placement.Applied) {
+	w.applied = append(w.applied, a)
+	a.Target = a.Cluster
+	if ref := a.Sync.KubeConfig; ref != nil {
+		a.Target = w.spoke(a.Cluster, *ref)
+	}
+	if a.Parent != nil && a.Blocked == nil {
+		a.Blocked = a.Parent.Blocked
+	}
+	w.decide(a)
+	switch usable := a.State == placement.Resolved || a.State == placement.Suspended; {
+	case a.Blocked == nil && !usable:
+		a.Blocked = &a.Outcome
+	case a.Blocked != nil && usable:
+		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: "parent_" + a.Blocked.Reason,
+			Detail: "the object comes from " + a.Parent.Controller() + ": " + a.Blocked.Detail, Pos: a.Sync.Pos}
+	}
+	if a.Result == nil {
+		return
+	}
+	if a.Result.Failure != nil {
+		a.Objects = w.asWritten(a)
+	} else {
+		a.Objects = a.Result.Objects
+	}
+	w.absorb(a)
+}
+
+// decide sets the outcome of a Sync and builds it where there is something to
+// build.
+func (w *worklist) decide(a *placement.Applied) {
+	a.Outcome = placement.Outcome{State: placement.Resolved}
+	if depth(a) >= cmp.Or(w.req.Limits.Depth, defaultDepth) {
+		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: "too_deep",
+			Detail: "Kustomizations nest deeper than the limit", Pos: a.Sync.Pos}
+		return
+	}
+	if p := a.Sync.Problem; p != nil {
+		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: p.Code, Detail: p.Message, Pos: p.Pos}
+	}
+	view, out := w.view(a.Cluster, a.Sync.Source, 0)
+	if out.State != placement.Resolved {
+		if a.State == placement.Resolved {
+			a.Outcome = out
+		}
+		if view == nil {
+			return
+		}
+	}
+	engine := w.engine(a.Sync.Engine)
+	dir := engine.Directory(a.Sync.Path)
+	a.ViewKey = view.Key
+	if !view.IsDir(dir) {
+		w.missing(a, view, dir, out)
+		return
+	}
+	a.Directory, a.HasDirectory = origin(view.Snapshot, dir)
+	if a.Sync.Suspend && a.State == placement.Resolved {
+		a.Outcome = placement.Outcome{State: placement.Suspended, Reason: "suspended", Pos: a.Sync.Pos,
+			Detail: "spec.suspend is true: the cluster keeps what was applied last"}
+	}
+	a.Result = w.build(a, view, engine)
+	if a.State != placement.Resolved && a.State != placement.Suspended {
+		return
+	}
+	switch b := a.Result; {
+	case b.Failure != nil:
+		a.Outcome = placement.Outcome{State: placement.Failed, Reason: "build_failed", Detail: b.Failure.Message, Pos: b.Failure.Pos}
+	case a.Root == nil && a.Parent != nil && a.Parent.Target == a.Cluster && a.Cluster != a.Parent.Cluster && !w.runs(a.Cluster, "kustomize-controller", w.prev):
+		a.Outcome = placement.Outcome{State: placement.SpokeApplied, Reason: "controller_unknown", Pos: a.Sync.Pos,
+			Detail: "the object is applied to " + string(a.Cluster) + ", where nothing shows that kustomize-controller runs"}
+	}
+}
+
+func (w *worklist) missing(a *placement.Applied, view *controller.View, dir string, out placement.Outcome) {
+	if out.State != placement.Resolved {
+		return // the ref that is read may have the path
+	}
+	detail := "there is no directory " + quote(dir) + " in the artifact of " + a.Sync.Source.String()
+	switch e, ok := view.Lookup(dir); {
+	case ok && e.IsFile():
+		detail = quote(dir) + " is a file, not a directory"
+	case w.snap.IsDir(dir) || hasEntry(w.snap, dir):
+		detail += ", though the repository has something there: " + whyLeftOut(view, dir)
+	}
+	a.Outcome = placement.Outcome{State: placement.PathMissing, Reason: "path_missing", Detail: detail, Pos: cmp.Or(a.Sync.PathPos, a.Sync.Pos)}
+}
+
+func hasEntry(s *snapshot.Snapshot, p string) bool { _, ok := s.Lookup(p); return ok }
+
+// origin is the directory of the repository that a directory of a view is
+// made of, when its files agree about one.
+func origin(view *snapshot.Snapshot, dir string) (string, bool) {
+	var found string
+	for i, e := range view.Below(dir) {
+		below := strings.TrimPrefix(e.Path[len(dir):], "/")
+		o, ok := strings.CutSuffix(e.Origin, below)
+		o = strings.TrimSuffix(o, "/")
+		if !ok || i > 0 && o != found {
+			return "", false
+		}
+		found = o
+		if i == 64 {
+			break
+		}
+	}
+	return found, true
+}
+
+// build builds a Sync, or returns what an equal one built before.
+func (w *worklist) build(a *placement.Applied, view *controller.View, engine controller.Engine) *controller.Result {
+	vars, complete := w.variables(a)
+	strict := w.strict(a.Cluster)
+	s := a.Sync
+	if w.noRemoteBases(a.Cluster) {
+		c := *s
+		c.Overlay.NoRemoteBases = true
+		s = &c
+	}
+	key := fmt.Sprintf("%s\x00%q\x00%#v\x00%#v\x00%q %q\x00%t\x00%q\x00%t%t", view.Key, s.Path, s.Overlay, patches(s),
+		sorted(s.CommonLabels), sorted(s.CommonAnnotations), s.Decryption, sorted(vars), complete, strict) + fmt.Sprintf("%t%t", s.Variables.Declared, s.Variables.Always)
+	if r, ok := w.memo[key]; ok {
+		return r
+	}
+	b := w.builders[view.Key]
+	if b == nil {
+		b = kustomize.NewBuilder(view.Snapshot, w.docs)
+		w.builders[view.Key] = b
+	}
+	r := engine.Build(b, s, vars, complete, strict)
+	w.memo[key] = r
+	return r
+}
+
+// patches writes out what Overlay holds by pointer.
+func patches(s *controller.Sync) string {
+	var b strings.Builder
+	for _, p := range s.Overlay.Patches {
+		fmt.Fprintf(&b, "%d %+v\x00", p.Pos, p.Target)
+	}
+	return b.String()
+}
+
+func sorted(m map[string]string) []string {
+	out := make([]string, 0, len(m))
+	for k, v := range m {
+		out = append(out, k+"="+v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// asWritten are the documents that a failed build would have read, as they are
+// written: what they declare may exist from an earlier revision, so it is
+// followed, but everything that comes of it is blocked.
+func (w *worklist) asWritten(a *placement.Applied) []*kustomize.Object {
+	var out []*kustomize.Object
+	for _, u := range a.Result.Uses {
+		if u.Role != kustomize.RoleObject {
+			continue
+		}
+		e, ok := w.snap.Lookup(u.Path)
+		if !ok || !e.IsFile() {
+			continue
+		}
+		f, err := w.docs.Read(w.snap, e)
+		if err != nil {
+			continue
+		}
+		for _, d := range f.Documents {
+			if d.Ref.Kind != "" && d.Ref.Name != "" {
+				out = append(out, w.raw(d))
+			}
+		}
+	}
+	return out
+}
+
+// absorb records what the objects of a Sync mean to others and queues further
+// Syncs.
+func (w *worklist) absorb(a *placement.Applied) {
+	objects := a.Objects
+	for i := 0; i < len(objects); i++ {
+		o := objects[i]
+		if a.Blocked == nil || a.State == placement.External {
+			w.next.on(a.Target).record(o)
+		}
+		d := w.declared(o)
+		objects = append(objects[:len(objects):len(objects)], d.Objects...)
+		w.recordSources(a, o, d)
+		for _, s := range d.Syncs {
+			w.child(a, o, &s)
+		}
+		for _, r := range d.Roots {
+			w.recordSources(a, o, controller.Declared{Sources: []controller.Source{r.Source}})
+			w.child(a, o, &r.Sync)
+		}
+		for _, r := range d.Releases {
+			a.Releases = append(a.Releases, w.release(a, o, &r))
+		}
+		if p := d.Problem; p != nil && a.Blocked == nil {
+			w.note("%s %s/%s declares more than can be told: %s", o.Ref.Kind, o.Ref.Namespace, o.Ref.Name, p.Message)
+		}
+	}
+	a.Objects = objects
+}
+
+func (w *worklist) child(a *placement.Applied, o *kustomize.Object, s *controller.Sync) {
+	cf := w.next.on(a.Target)
+	if _, ok := cf.syncs[s.Object.Key()]; !ok && a.Blocked == nil {
+		cf.syncs[s.Object.Key()] = o
+	}
+	w.enqueue(&placement.Applied{Cluster: a.Target, Sync: s, Object: o, Parent: a})
+}
+
+func (w *worklist) recordSources(a *placement.Applied, o *kustomize.Object, d controller.Declared) {
+	cf := w.next.on(a.Target)
+	add := func(ref controller.SourceRef, ds declaredSource) {
+		if old, ok := cf.sources[ref]; !ok || old.by != nil && ds.by == nil {
+			cf.sources[ref] = ds
+		}
+	}
+	var by *blockedFact
+	if a.Blocked != nil {
+		by = &blockedFact{a.Blocked.Reason}
+	}
+	for _, s := range d.Sources {
+		ref := controller.SourceRef{Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name}
+		add(ref, declaredSource{object: o, source: &s, by: by})
+		if s.Generator != nil {
+			for _, art := range s.Generator.Artifacts {
+				ref := controller.SourceRef{Kind: "ExternalArtifact", Namespace: cmp.Or(art.Namespace, s.Object.Namespace), Name: art.Name}
+				add(ref, declaredSource{object: o, source: &s, artifact: &art, by: by})
+			}
+		}
+	}
+}
+
+// declared is what an object declares, read once.
+func (w *worklist) declared(o *kustomize.Object) controller.Declared {
+	if d, ok := w.read[o]; ok {
+		return d
+	}
+	var d controller.Declared
+	for _, e := range w.engines {
+		if e.Handles(o.Ref.GroupKind()) {
+			d = e.Read(o)
+			break
+		}
+	}
+	w.read[o] = d
+	return d
+}
+
+func (w *worklist) engine(name string) controller.Engine {
+	for _, e := range w.engines {
+		if e.Name == name {
+			return e
+		}
+	}
+	panic("a Sync of an engine that is not in the list: " + name)
+}
+
+func (w *worklist) note(format string, args ...any) {
+	w.notes[fmt.Sprintf(format, args...)] = true
+}
+
+// settle puts the Syncs in order and keeps one of those that are one object
+// with one outcome.
+func (w *worklist) settle() {
+	type same struct {
+		cluster, target cluster.Name
+		key             object.Key
+		result          *controller.Result
+	}
+	seen := map[same]*placement.Applied{}
+	w.applied = slices.DeleteFunc(w.applied, func(a *placement.Applied) bool {
+		s := same{a.Cluster, a.Target, a.Sync.Object.Key(), a.Result}
+		if first, ok := seen[s]; ok && (first.Blocked == nil || a.Blocked != nil) {
+			return true
+		}
+		seen[s] = a
+		return false
+	})
+	slices.SortStableFunc(w.applied, func(a, b *placement.Applied) int {
+		return cmp.Or(strings.Compare(string(a.Cluster), string(b.Cluster)), a.Sync.Object.Compare(b.Sync.Object))
+	})
+}

@@ -1,0 +1,132 @@
+// Package serve answers the protocol of proto/reach/v1: protobuf on one side,
+// the stages' values on the other. It and its stdio subpackage are the only
+// code of the analyser that knows gRPC.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/gitops-reach/reach/analyser/internal/census"
+	"github.com/gitops-reach/reach/analyser/internal/commit"
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/snapshot"
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+)
+
+// ProtocolVersion is the version of proto/reach/v1 that this analyser speaks.
+const ProtocolVersion = 1
+
+// Version of the analyser program; set by the linker.
+var Version = "0.1.0-dev"
+
+// Repository is an opened clone.
+type Repository interface {
+	Resolve(revision string) (commit.Commit, error)
+	Snapshot(ctx context.Context, c commit.Commit, progress func(done int)) (*snapshot.Snapshot, error)
+	Info() commit.Info
+}
+
+// Service answers for one repository.
+type Service struct {
+	reachv1.UnimplementedAnalyserServiceServer
+	// Open opens the repository for one census.
+	Open func(*reachv1.Limits) (Repository, error)
+	// Walls are the walls of the seal of this process.
+	Walls []*reachv1.SealWall
+	// Engines are the reconciliation engines that the census looks for.
+	Engines []controller.Engine
+}
+
+// Hello agrees on the protocol version.
+func (s *Service) Hello(_ context.Context, m *reachv1.HelloRequest) (*reachv1.HelloResponse, error) {
+	if !slices.Contains(m.GetProtocolVersions(), ProtocolVersion) {
+		return nil, status.Errorf(codes.FailedPrecondition, "this analyser speaks protocol version %d, the client offers %v", ProtocolVersion, m.GetProtocolVersions())
+	}
+	return &reachv1.HelloResponse{ProtocolVersion: ProtocolVersion, AnalyserVersion: Version, Walls: s.Walls}, nil
+}
+
+// Census takes a census and streams it.
+func (s *Service) Census(m *reachv1.CensusRequest, out reachv1.AnalyserService_CensusServer) error {
+	ctx := out.Context()
+	repo, err := s.Open(m.GetLimits())
+	if err != nil {
+		return statusOf(err)
+	}
+	c, err := repo.Resolve(orDefault(m.GetRevision(), "HEAD"))
+	if err != nil {
+		return statusOf(err)
+	}
+	progress := &reporter{send: out.Send, quiet: m.GetNoProgress()}
+	snap, err := repo.Snapshot(ctx, c, func(done int) { progress.report("listing", int64(done), 0, "files") })
+	if err != nil {
+		return statusOf(err)
+	}
+	req := request(m)
+	req.Engines = s.Engines
+	req.OriginURL, req.Commit = repo.Info().OriginURL, c.ID
+	req.Progress = func(p census.Progress) { progress.report(p.Phase, p.Done, p.Total, p.Unit) }
+	result, err := census.Take(ctx, snap, req)
+	if err != nil {
+		return statusOf(err)
+	}
+	info := repo.Info()
+	header := &reachv1.Header{
+		Commit: c.ID, CommitTime: timestamppb.New(c.Time), Revision: clean(orDefault(m.GetRevision(), "HEAD")),
+		OriginUrl: clean(info.OriginURL), Walls: s.Walls, Shallow: info.Shallow, Partial: info.Partial,
+	}
+	if err := out.Send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Header{Header: header}}); err != nil {
+		return err
+	}
+	return stream(result, out.Send)
+}
+
+// reporter sends progress at most a few times a second: it is for eyes.
+type reporter struct {
+	mu    sync.Mutex
+	send  sender
+	quiet bool
+	last  time.Time
+}
+
+func (r *reporter) report(phase string, done, total int64, unit string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.quiet || time.Since(r.last) < 100*time.Millisecond {
+		return
+	}
+	r.last = time.Now()
+	// A peer that is gone is noticed by the result's own messages.
+	_ = r.send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Progress{Progress: &reachv1.Progress{
+		Phase: phase, Done: done, Total: total, Unit: unit,
+	}}})
+}
+
+// statusOf gives an error the code that the protocol documents for it.
+func statusOf(err error) error {
+	code := codes.Internal
+	var root *census.RootNotFoundError
+	switch {
+	case errors.As(err, &root), errors.Is(err, commit.ErrAmbiguous):
+		code = codes.InvalidArgument
+	case errors.Is(err, commit.ErrUnknownRevision):
+		code = codes.NotFound
+	case errors.Is(err, commit.ErrAbsent):
+		code = codes.DataLoss
+	case errors.Is(err, commit.ErrUnsupported):
+		code = codes.FailedPrecondition
+	case errors.Is(err, context.Canceled):
+		code = codes.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		code = codes.DeadlineExceeded
+	}
+	return status.Error(code, clean(fmt.Sprint(err)))
+}

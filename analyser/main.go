@@ -1,0 +1,81 @@
+// Command reach-analyser is the sealed half of reach: it reads one git
+// repository and answers the protocol of proto/reach/v1 on its standard input
+// and output. It cannot write a file, start a process or open a connection.
+//
+//	reach-analyser REPOSITORY
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"google.golang.org/grpc"
+
+	"github.com/gitops-reach/reach/analyser/internal/commit"
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/controller/flux"
+	"github.com/gitops-reach/reach/analyser/internal/sandbox"
+	"github.com/gitops-reach/reach/analyser/internal/serve"
+	"github.com/gitops-reach/reach/analyser/internal/serve/stdio"
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
+
+func run(args []string, log io.Writer) int {
+	if len(args) != 1 {
+		fmt.Fprintln(log, "usage: reach-analyser REPOSITORY\n\nIt speaks gRPC on standard input and output; `reach census` starts it.")
+		return 2
+	}
+	// Standard output is the protocol's from here on.
+	conn, err := stdio.Take()
+	if err != nil {
+		fmt.Fprintln(log, "reach-analyser:", err)
+		return 1
+	}
+	location, openErr := commit.Locate(args[0])
+	var dirs []string
+	if openErr == nil {
+		dirs = location.Directories()
+	}
+	walls, err := seal(dirs)
+	if err != nil {
+		fmt.Fprintln(log, "reach-analyser: entering the seal:", err)
+		return 1
+	}
+	service := &serve.Service{
+		Walls: walls, Engines: []controller.Engine{flux.Engine()},
+		// A repository that cannot be opened is an answer, not a reason to
+		// die: the client asks and is told.
+		Open: func(l *reachv1.Limits) (serve.Repository, error) {
+			if openErr != nil {
+				return nil, openErr
+			}
+			return location.Open(commit.Limits{MaxBlob: l.GetMaxBlobBytes(), MaxFiles: int(l.GetMaxFiles())})
+		},
+	}
+	server := grpc.NewServer(stdio.ServerOptions()...)
+	reachv1.RegisterAnalyserServiceServer(server, service)
+	if err := stdio.Serve(server, conn); err != nil {
+		fmt.Fprintln(log, "reach-analyser:", err)
+		return 1
+	}
+	return 0
+}
+
+// seal gives up every right but to read below dirs and says which walls stand.
+func seal(dirs []string) ([]*reachv1.SealWall, error) {
+	walls := []*reachv1.SealWall{{Name: "imports", Stands: true, Detail: "the import closure is checked against firewall/analyser.deps on every change"}}
+	if len(dirs) == 0 {
+		return append(walls, &reachv1.SealWall{Name: "kernel", Detail: "there is no repository to read"}), nil
+	}
+	report, err := sandbox.Enter(dirs)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range report.Walls() {
+		walls = append(walls, &reachv1.SealWall{Name: w.Name, Stands: w.Stands, Detail: w.Detail})
+	}
+	return walls, nil
+}

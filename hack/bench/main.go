@@ -1,0 +1,300 @@
+// Command bench measures a census against what it should be compared with, in
+// one run, interleaved, so that other load on the machine hits all alike:
+//
+//	census  `reach census` as a user runs it, process start to report on disk
+//	git     `git ls-tree` and `git cat-file --batch` over the same blobs
+//	parse   the naive program: the same blobs, every document parsed with
+//	        go.yaml.in/yaml/v3 on all cores
+//	krusty  kustomize in process over every kustomization root of the same tree
+//
+// It prints medians, ratios to the census, and the peak memory of both
+// processes. Usage:
+//
+//	go run ./hack/bench [-n RUNS] [-reach bin/reach] REPOSITORY...
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	n := flags.Int("n", 5, "runs of each, interleaved")
+	reach := flags.String("reach", "bin/reach", "the reach binary")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return fmt.Errorf("name at least one repository")
+	}
+	bin, err := filepath.Abs(*reach)
+	if err != nil {
+		return err
+	}
+	t := table.NewWriter()
+	t.SetOutputMirror(out)
+	t.AppendHeader(table.Row{"repository", "manifests", "MB", "census ms", "git ms", "parse ms", "krusty ms", "roots (failing)", "git/census", "parse/census", "krusty/census", "analyser MB", "reach MB"})
+	for _, repo := range flags.Args() {
+		r, err := measure(bin, repo, *n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", repo, err)
+		}
+		ms := func(d time.Duration) string { return fmt.Sprintf("%.0f", float64(d.Microseconds())/1000) }
+		ratio := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/float64(r.census)) }
+		t.AppendRow(table.Row{
+			filepath.Base(repo), r.manifests, fmt.Sprintf("%.2f", float64(r.bytes)/1e6), ms(r.census), ms(r.git), ms(r.parse), ms(r.krusty),
+			fmt.Sprintf("%d (%d)", r.roots, r.failing), ratio(r.git), ratio(r.parse), ratio(r.krusty), r.analyserMB, r.reachMB,
+		})
+	}
+	t.Render()
+	return nil
+}
+
+type result struct {
+	manifests, roots, failing  int
+	bytes                      int64
+	census, git, parse, krusty time.Duration
+	analyserMB, reachMB        int64
+}
+
+func measure(bin, repo string, n int) (result, error) {
+	var r result
+	work, err := os.MkdirTemp("", "reach-bench-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(work)
+	tree := filepath.Join(work, "tree")
+	if err := checkout(repo, tree); err != nil {
+		return r, err
+	}
+	roots, err := kustomizationRoots(tree)
+	if err != nil {
+		return r, err
+	}
+	r.roots = len(roots)
+	var times [4][]time.Duration
+	clock := func(i int, f func() error) error {
+		start := time.Now()
+		err := f()
+		times[i] = append(times[i], time.Since(start))
+		return err
+	}
+	for i := range n {
+		out := filepath.Join(work, fmt.Sprintf("report-%d", i))
+		stats := filepath.Join(work, "stats.json")
+		if err := clock(0, func() error { return census(bin, repo, out, stats) }); err != nil {
+			return r, err
+		}
+		if err := r.memory(stats); err != nil {
+			return r, err
+		}
+		var blobs [][]byte
+		if err := clock(1, func() (err error) { blobs, err = readAll(repo); return err }); err != nil {
+			return r, err
+		}
+		r.manifests, r.bytes = len(blobs), 0
+		for _, b := range blobs {
+			r.bytes += int64(len(b))
+		}
+		if err := clock(2, func() error {
+			blobs, err := readAll(repo)
+			if err != nil {
+				return err
+			}
+			return parseAll(blobs)
+		}); err != nil {
+			return r, err
+		}
+		if err := clock(3, func() error { r.failing = build(tree, roots); return nil }); err != nil {
+			return r, err
+		}
+	}
+	r.census, r.git, r.parse, r.krusty = median(times[0]), median(times[1]), median(times[2]), median(times[3])
+	return r, nil
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+func census(bin, repo, out, stats string) error {
+	cmd := exec.Command(bin, "census", repo, "--names", "real", "--out", out, "--stats", stats)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return nil
+}
+
+// memory reads what `reach census --stats` wrote.
+func (r *result) memory(stats string) error {
+	b, err := os.ReadFile(stats)
+	if err != nil {
+		return err
+	}
+	var s struct {
+		AnalyserPeak int64 `json:"analyser_peak_bytes"`
+		ReachPeak    int64 `json:"reach_peak_bytes"`
+	}
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	r.analyserMB, r.reachMB = max(r.analyserMB, s.AnalyserPeak>>20), max(r.reachMB, s.ReachPeak>>20)
+	return nil
+}
+
+// readAll reads every manifest blob of HEAD with git itself.
+func readAll(repo string) ([][]byte, error) {
+	list, err := exec.Command("git", "-C", repo, "ls-tree", "-r", "-z", "HEAD").Output()
+	if err != nil {
+		return nil, err
+	}
+	var ids bytes.Buffer
+	for entry := range strings.SplitSeq(string(list), "\x00") {
+		meta, path, ok := strings.Cut(entry, "\t")
+		f := strings.Fields(meta)
+		if ok && len(f) == 3 && strings.HasPrefix(f[0], "100") && (strings.HasSuffix(path, ".yaml") || strings.HasSuffix(path, ".yml")) {
+			ids.WriteString(f[2] + "\n")
+		}
+	}
+	cmd := exec.Command("git", "-C", repo, "cat-file", "--batch")
+	cmd.Stdin = &ids
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	var blobs [][]byte
+	for len(out) > 0 {
+		head, rest, _ := bytes.Cut(out, []byte("\n"))
+		var id, kind string
+		var size int
+		if _, err := fmt.Sscan(string(head), &id, &kind, &size); err != nil {
+			return nil, fmt.Errorf("git cat-file: %q: %w", head, err)
+		}
+		blobs, out = append(blobs, rest[:size]), rest[size+1:]
+	}
+	return blobs, nil
+}
+
+// parseAll parses every document on all cores and keeps nothing.
+func parseAll(blobs [][]byte) error {
+	g, _ := errgroup.WithContext(context.Background())
+	g.SetLimit(-1)
+	work := make(chan []byte)
+	for range 2 {
+		g.Go(func() error {
+			for b := range work {
+				d := yaml.NewDecoder(bytes.NewReader(b))
+				for {
+					var n yaml.Node
+					if err := d.Decode(&n); err != nil {
+						break // the end, or a template: the naive program goes on
+					}
+				}
+			}
+			return nil
+		})
+	}
+	for _, b := range blobs {
+		work <- b
+	}
+	close(work)
+	return g.Wait()
+}
+
+// checkout writes the tree of HEAD to a folder, for krusty.
+func checkout(repo, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	archive := exec.Command("git", "-C", repo, "archive", "HEAD")
+	untar := exec.Command("tar", "-x", "-C", dir)
+	var err error
+	if untar.Stdin, err = archive.StdoutPipe(); err != nil {
+		return err
+	}
+	if err := untar.Start(); err != nil {
+		return err
+	}
+	if err := archive.Run(); err != nil {
+		return err
+	}
+	return untar.Wait()
+}
+
+// kustomizationRoots are the directories with a kustomization file that is not
+// a component's.
+func kustomizationRoots(tree string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(tree, func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		switch d.Name() {
+		case "kustomization.yaml", "kustomization.yml", "Kustomization":
+			b, err := os.ReadFile(p)
+			if err != nil {
+				return nil // a link that leads nowhere
+			}
+			var k struct{ Kind string }
+			if yaml.Unmarshal(b, &k) == nil && k.Kind != "Component" {
+				out = append(out, filepath.Dir(p))
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// build builds every root and returns how many fail: among them those with
+// remote bases, because nothing is fetched here (without a git to start and
+// with a proxy that nobody answers at, krusty's attempts end at once).
+func build(tree string, roots []string) (failing int) {
+	for k, v := range map[string]string{"PATH": "", "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"} {
+		old, had := os.LookupEnv(k)
+		os.Setenv(k, v)
+		defer func() {
+			if had {
+				os.Setenv(k, old)
+			} else {
+				os.Unsetenv(k)
+			}
+		}()
+	}
+	opts := krusty.MakeDefaultOptions()
+	opts.LoadRestrictions = types.LoadRestrictionsNone
+	for _, r := range roots {
+		if _, err := krusty.MakeKustomizer(opts).Run(filesys.MakeFsOnDisk(), r); err != nil {
+			failing++
+		}
+	}
+	return failing
+}
