@@ -8,7 +8,8 @@ import (
 
 // config is a git configuration file: values by "section.key" or
 // "section.subsection.key", in the order of the file. Section and key are in
-// lower case, the subsection is as written.
+// lower case, the subsection is as written. A key before the first section
+// stands alone, as in git.
 type config map[string][]string
 
 // last returns the value that counts for a variable with one value.
@@ -56,13 +57,15 @@ func parseConfig(data []byte) (config, error) {
 			if section, ok = p.section(); !ok {
 				return nil, fmt.Errorf("line %d: bad section header", p.line)
 			}
-		case isAlpha(b) && section != "":
+		case isAlpha(b):
 			line := p.line
 			key, value, ok := p.variable(b)
 			if !ok {
 				return nil, fmt.Errorf("line %d: bad variable", line)
 			}
-			key = section + "." + key
+			if section != "" {
+				key = section + "." + key
+			}
 			c[key] = append(c[key], value)
 		default:
 			return nil, fmt.Errorf("line %d: unexpected character", p.line)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -24,7 +23,7 @@ type pack struct {
 	indexErr  error
 
 	openOnce sync.Once
-	file     *os.File
+	data     io.ReaderAt
 	end      int64 // of the objects: what follows is the checksum
 	openErr  error
 }
@@ -71,46 +70,50 @@ func (p *pack) index() (*packIndex, error) {
 // open opens the pack and checks that it is the one that the index describes.
 func (p *pack) open() (io.ReaderAt, error) {
 	p.openOnce.Do(func() { p.openErr = p.openPack() })
-	return p.file, p.openErr
+	return p.data, p.openErr
 }
 
 func (p *pack) openPack() error {
-	idx, err := p.index()
-	if err != nil {
+	if _, err := p.index(); err != nil {
 		return err
 	}
-	bad := func(why string) error { return fmt.Errorf("%s: %w: %s", p.name(), ErrCorrupt, why) }
 	f, err := openFile(p.stem + ".pack")
 	if err != nil {
 		return err
 	}
 	st, err := f.Stat()
-	var head [12]byte
-	var sum [idSize]byte
-	switch {
-	case err != nil:
-	case st.Size() < int64(len(head)+idSize):
-		err = bad("truncated")
-	default:
-		if _, err = f.ReadAt(head[:], 0); err == nil {
-			_, err = f.ReadAt(sum[:], st.Size()-idSize)
-		}
-	}
-	version := binary.BigEndian.Uint32(head[4:])
-	switch {
-	case err != nil:
-	case string(head[:4]) != "PACK":
-		err = bad("no pack signature")
-	case version != 2 && version != 3:
-		err = bad(fmt.Sprintf("version %d", version))
-	case sum != idx.packSum, int64(binary.BigEndian.Uint32(head[8:])) != idx.count:
-		err = bad("it does not belong to its index, or is truncated")
+	if err == nil {
+		err = p.use(f, st.Size())
 	}
 	if err != nil {
 		f.Close()
+	}
+	return err
+}
+
+// use takes the bytes of the pack from r.
+func (p *pack) use(r io.ReaderAt, size int64) error {
+	bad := func(why string) error { return fmt.Errorf("%s: %w: %s", p.name(), ErrCorrupt, why) }
+	var head [12]byte
+	var sum [idSize]byte
+	if size < int64(len(head)+idSize) {
+		return bad("truncated")
+	}
+	if _, err := r.ReadAt(head[:], 0); err != nil {
 		return err
 	}
-	p.file, p.end = f, st.Size()-idSize
+	if _, err := r.ReadAt(sum[:], size-idSize); err != nil && err != io.EOF {
+		return err
+	}
+	switch version := binary.BigEndian.Uint32(head[4:]); {
+	case string(head[:4]) != "PACK":
+		return bad("no pack signature")
+	case version != 2 && version != 3:
+		return bad(fmt.Sprintf("version %d", version))
+	case sum != p.idx.packSum, int64(binary.BigEndian.Uint32(head[8:])) != p.idx.count:
+		return bad("it does not belong to its index, or is truncated")
+	}
+	p.data, p.end = r, size-idSize
 	return nil
 }
 
