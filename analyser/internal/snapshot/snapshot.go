@@ -62,6 +62,7 @@ type Reader func(Entry) ([]byte, error)
 type Snapshot struct {
 	entries []Entry // sorted by Path
 	read    Reader
+	empty   map[string]bool // directories that hold no entry, and those above them
 	once    sync.Once
 	dirs    map[string][]DirEntry
 }
@@ -100,6 +101,19 @@ func New(entries []Entry, read Reader) (*Snapshot, error) {
 		}
 	}
 	return s, nil
+}
+
+// WithDirs returns a snapshot of the same entries in which the given
+// directories exist although they may hold no entry. Git knows no empty
+// directory, but an artifact does: one whose files are all left out of it.
+func (s *Snapshot) WithDirs(dirs []string) *Snapshot {
+	out := &Snapshot{entries: s.entries, read: s.read, empty: map[string]bool{}}
+	for _, d := range dirs {
+		for ; d != "" && !out.empty[d]; d, _ = split(d) {
+			out.empty[d] = true
+		}
+	}
+	return out
 }
 
 // FromMap makes a snapshot of regular files.
@@ -153,9 +167,9 @@ func (s *Snapshot) Read(p string) ([]byte, error) {
 func (s *Snapshot) ReadEntry(e Entry) ([]byte, error) { return s.read(e) }
 
 // IsDir reports whether a path is a directory: a proper prefix of an entry's
-// path, or the root.
+// path, one that WithDirs added, or the root.
 func (s *Snapshot) IsDir(p string) bool {
-	if p == "" {
+	if p == "" || s.empty[p] {
 		return true
 	}
 	p += "/"
@@ -191,6 +205,11 @@ func (s *Snapshot) index() {
 			parent, base := split(dir)
 			s.dirs[parent] = append(s.dirs[parent], DirEntry{Name: base, Dir: true})
 			dir = parent
+		}
+	}
+	for dir := range s.empty {
+		if parent, base := split(dir); !seen[dir] {
+			s.dirs[parent] = append(s.dirs[parent], DirEntry{Name: base, Dir: true})
 		}
 	}
 	for _, es := range s.dirs {
