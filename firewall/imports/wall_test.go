@@ -19,7 +19,7 @@ func TestAnalyser(t *testing.T) {
 		t.Error(v)
 	}
 	// The floor: a closure without these is not the analyser's.
-	for _, title := range []string{"module sigs.k8s.io/kustomize/kyaml", "std os/exec by github.com/google/gnostic-models"} {
+	for _, title := range []string{"module sigs.k8s.io/kustomize/kyaml", "module google.golang.org/grpc", "std os/exec by github.com/google/gnostic-models"} {
 		if !titles(result.Real)[title] {
 			t.Errorf("the closure holds no group %q: what was looked at?", title)
 		}

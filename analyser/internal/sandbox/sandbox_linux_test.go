@@ -1,0 +1,329 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+// The tests start this binary again as the process that is sealed.
+const (
+	childVariable = "REACH_SANDBOX_CHILD"
+	entered       = "entered"
+	succeeded     = "succeeded"
+	refused       = "refused: "
+)
+
+// order is what a child is told to do.
+type order struct {
+	Attempt string
+	// Walls is "both", "landlock", "seccomp", "none", or "nothing to read"
+	// for both without a directory.
+	Walls string
+	Env   env
+}
+
+func (e env) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]string{e.dir, e.outside, e.tcp, e.udp, e.unixSocket, e.abstract})
+}
+
+func (e *env) UnmarshalJSON(b []byte) error {
+	var s []string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	*e = env{s[0], s[1], s[2], s[3], s[4], s[5]}
+	return nil
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childVariable); text != "" {
+		os.Exit(child(text))
+	}
+	os.Exit(m.Run())
+}
+
+func child(text string) int {
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		fmt.Println(err)
+		return 3
+	}
+	others := append(others, attempt{name: "old threads", run: oldThreads(o.Env)})
+	var err error
+	switch o.Walls {
+	case "both":
+		var r Report
+		if r, err = Enter([]string{o.Env.dir}); err == nil && !r.Complete() {
+			err = fmt.Errorf("incomplete: %+v", r)
+		}
+	case "nothing to read":
+		_, err = Enter(nil)
+	case "landlock":
+		_, err = enterLandlock([]string{o.Env.dir})
+	case "seccomp":
+		_, err = enterSeccomp()
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 3
+	}
+	fmt.Println(entered)
+	for _, a := range append(attempts, others...) {
+		if a.name == o.Attempt {
+			if err := a.run(o.Env); err != nil {
+				fmt.Println(refused + err.Error())
+			} else {
+				fmt.Println(succeeded)
+			}
+			return 0
+		}
+	}
+	return 3
+}
+
+// others are no attempts to break out.
+var others = []attempt{
+	{name: "nothing", run: func(env) error { return nil }},
+	{name: "works", run: works},
+	{name: "crash", run: func(env) error { panic("planted") }},
+}
+
+// result is how a child ended.
+type result struct {
+	output string
+	signal syscall.Signal // 0 if none
+	code   int
+}
+
+func start(t *testing.T, o order) result {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "/proc/self/exe")
+	c.Env = []string{childVariable + "=" + string(text)}
+	c.Stdin = strings.NewReader("")
+	out, _ := c.CombinedOutput()
+	status := c.ProcessState.Sys().(syscall.WaitStatus)
+	r := result{output: string(out), code: c.ProcessState.ExitCode()}
+	if status.Signaled() {
+		r.signal = status.Signal()
+	}
+	return r
+}
+
+// place lays out a directory that may be read, one that may not, and what
+// listens outside.
+func place(t *testing.T) env {
+	t.Helper()
+	base := t.TempDir()
+	e := env{dir: filepath.Join(base, "inside"), outside: filepath.Join(base, "outside")}
+	for _, d := range []string{e.dir, e.outside, e.in("empty")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{e.in("file"), filepath.Join(e.outside, "file")} {
+		if err := os.WriteFile(f, bytes.Repeat([]byte("x"), 5000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../outside/file", e.in("link")); err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A short path: that of a socket is limited.
+	short, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unixSocket, err := net.Listen("unix", filepath.Join(short, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	abstract, err := net.Listen("unix", "@"+short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tcp.Close()
+		udp.Close()
+		unixSocket.Close()
+		abstract.Close()
+		os.RemoveAll(short)
+	})
+	e.tcp, e.udp = tcp.Addr().String(), udp.LocalAddr().String()
+	e.unixSocket, e.abstract = unixSocket.Addr().String(), abstract.Addr().String()
+	return e
+}
+
+func needSeal(t *testing.T) {
+	t.Helper()
+	r := start(t, order{Attempt: "nothing", Walls: "both", Env: place(t)})
+	if strings.HasPrefix(r.output, "incomplete") {
+		t.Skipf("this kernel cannot do it: %s", r.output)
+	}
+}
+
+// A sealed process reads what it may, whatever its scheduler and collector do.
+func TestWorks(t *testing.T) {
+	needSeal(t)
+	for _, walls := range []string{"none", "both"} {
+		if r := start(t, order{Attempt: "works", Walls: walls, Env: place(t)}); r.output != entered+"\n"+succeeded+"\n" {
+			t.Errorf("walls %s: signal %v, code %d, output %q", walls, r.signal, r.code, r.output)
+		}
+	}
+}
+
+// Everything tried is refused by the seal, and succeeds without it.
+func TestRefused(t *testing.T) {
+	needSeal(t)
+	for _, a := range attempts {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			if a.root && os.Geteuid() != 0 {
+				t.Skip("only root can try")
+			}
+			free := start(t, order{Attempt: a.name, Walls: "none", Env: place(t)})
+			if !strings.HasSuffix(free.output, succeeded+"\n") {
+				t.Errorf("the control failed: signal %v, code %d, output %q", free.signal, free.code, free.output)
+			}
+			sealed := start(t, order{Attempt: a.name, Walls: "both", Env: place(t)})
+			killed := sealed.signal == syscall.SIGSYS && sealed.output == entered+"\n"
+			denied := strings.Contains(sealed.output, refused) && sealed.signal == 0
+			if !killed && !denied {
+				t.Errorf("not refused: signal %v, code %d, output %q", sealed.signal, sealed.code, sealed.output)
+			}
+		})
+	}
+}
+
+// Landlock refuses its part alone, so that it is not seccomp that hides a
+// wall which does not stand.
+func TestLandlockAlone(t *testing.T) {
+	needSeal(t)
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	errata, _ := ll.LandlockGetErrata()
+	for _, a := range attempts {
+		if a.landlock == 0 || a.landlock > abi || strings.HasPrefix(a.name, "signal") && abi < 8 && errata&erratumSignal == 0 {
+			continue
+		}
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, order{Attempt: a.name, Walls: "landlock", Env: place(t)})
+			if !strings.Contains(r.output, entered+"\n"+refused) {
+				t.Errorf("not refused: signal %v, code %d, output %q", r.signal, r.code, r.output)
+			}
+		})
+	}
+}
+
+// Seccomp kills alone what opens for writing, so that it is not Landlock that
+// hides a filter which lets through.
+func TestSeccompAlone(t *testing.T) {
+	needSeal(t)
+	for _, name := range []string{"write", "create", "tcp", "run a program", "become a program", "signal the parent"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, order{Attempt: name, Walls: "seccomp", Env: place(t)})
+			if r.signal != syscall.SIGSYS {
+				t.Errorf("not killed: signal %v, code %d, output %q", r.signal, r.code, r.output)
+			}
+		})
+	}
+}
+
+// Threads that existed before are sealed as well.
+func TestOldThreads(t *testing.T) {
+	needSeal(t)
+	for walls, want := range map[string]string{"none": succeeded, "landlock": refused + "all 20", "both": refused + "all 20"} {
+		r := start(t, order{Attempt: "old threads", Walls: walls, Env: place(t)})
+		if !strings.Contains(r.output, want) {
+			t.Errorf("walls %s: signal %v, code %d, output %q, want %q", walls, r.signal, r.code, r.output, want)
+		}
+	}
+}
+
+// A crash is still a crash, with its trace, and not a death by the filter.
+func TestCrash(t *testing.T) {
+	needSeal(t)
+	r := start(t, order{Attempt: "crash", Walls: "both", Env: place(t)})
+	if r.signal != 0 || r.code != 2 || !strings.Contains(r.output, "panic: planted") {
+		t.Errorf("signal %v, code %d, output %q", r.signal, r.code, r.output)
+	}
+}
+
+// A directory that does not exist is an error, and no seal around nothing.
+func TestBadDirectory(t *testing.T) {
+	needSeal(t)
+	e := place(t)
+	e.dir = e.in("absent")
+	if r := start(t, order{Attempt: "nothing", Walls: "both", Env: e}); r.code != 3 || !strings.Contains(r.output, "absent") {
+		t.Errorf("code %d, output %q", r.code, r.output)
+	}
+}
+
+// Without a directory nothing can be opened.
+func TestNoDirectory(t *testing.T) {
+	needSeal(t)
+	r := start(t, order{Attempt: "works", Walls: "nothing to read", Env: place(t)})
+	if want := entered + "\n" + refused; !strings.HasPrefix(r.output, want) || !strings.Contains(r.output, "permission denied") {
+		t.Errorf("signal %v, code %d, output %q", r.signal, r.code, r.output)
+	}
+}
+
+// A descriptor that somebody left open for writing is found.
+func TestInheritedDescriptor(t *testing.T) {
+	needSeal(t)
+	e := place(t)
+	for _, tt := range []struct {
+		name  string
+		flags int
+		want  string
+	}{
+		{"for reading", os.O_RDONLY, entered},
+		{"for writing", os.O_WRONLY, "can write to a file"},
+	} {
+		f, err := os.OpenFile(e.in("file"), tt.flags, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(order{Attempt: "crash", Walls: "both", Env: e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("/proc/self/exe")
+		c.Env = []string{childVariable + "=" + string(text)}
+		c.ExtraFiles = []*os.File{f}
+		out, _ := c.CombinedOutput()
+		f.Close()
+		if !strings.Contains(string(out), tt.want) {
+			t.Errorf("%s: output %q, want %q", tt.name, out, tt.want)
+		}
+	}
+}
