@@ -2,6 +2,7 @@ package document
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -42,6 +43,9 @@ type Resource struct {
 	Ref object.Ref
 	// Reason is why it is none; empty when it is one.
 	Reason Reason
+
+	// json says that Node is known to survive the way through JSON.
+	json bool
 }
 
 // Resources returns what kustomize makes of the file's documents, in its
@@ -70,7 +74,7 @@ func (f *File) Resources() []Resource {
 		}
 		items := field(r.Node, "items")
 		switch {
-		case !isJSON(r.Node):
+		case !r.json && !isJSON(r.Node):
 			r.Reason = BadList
 			out = append(out, r)
 		case items == nil:
@@ -96,7 +100,9 @@ func listItems(d *Document, items *yaml.Node) (out []Resource) {
 		}
 		for _, n := range nodes {
 			if !empty(n) {
-				out = append(out, newResource(d, n))
+				r := newResource(d, n)
+				r.json = true
+				out = append(out, r)
 			}
 		}
 	}
@@ -125,10 +131,68 @@ func newResource(d *Document, n *yaml.Node) Resource {
 // upstream takes lists apart: no duplicate keys, no keys but strings, no
 // infinite numbers.
 func isJSON(n *yaml.Node) bool {
-	var m map[string]any
-	if n.Decode(&m) != nil {
+	if DuplicateKey(n) != 0 {
 		return false
 	}
-	_, err := json.Marshal(m["items"])
-	return err == nil
+	for part := range slices.Chunk(narrow(n).Content, 2*narrowWidth) {
+		var m map[string]any
+		if (&yaml.Node{Kind: yaml.MappingNode, Tag: n.Tag, Content: part}).Decode(&m) != nil {
+			return false
+		}
+		if _, err := json.Marshal(m["items"]); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// DuplicateKey returns the line of the first key that its mapping holds
+// already, or 0. kustomize reads such a document and fails when it writes it,
+// or takes it apart as a list. Keys are equal as in the YAML library: by kind
+// of node and text, whatever their type.
+func DuplicateKey(n *yaml.Node) position.Pos {
+	if n.Kind == yaml.MappingNode {
+		type key struct {
+			kind  yaml.Kind
+			value string
+		}
+		seen := make(map[key]bool, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k := key{n.Content[i].Kind, n.Content[i].Value}
+			if seen[k] {
+				return position.Pos(n.Content[i].Line)
+			}
+			seen[k] = true
+		}
+	}
+	for _, c := range n.Content {
+		if pos := DuplicateKey(c); pos != 0 {
+			return pos
+		}
+	}
+	return 0
+}
+
+const narrowWidth = 1000
+
+// narrow replaces wide mappings below n by lists of narrow ones: what cannot
+// be decoded stays so, but the library, which compares all keys of a mapping
+// with all, is done in time.
+func narrow(n *yaml.Node) *yaml.Node {
+	if n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode {
+		return n
+	}
+	out := *n
+	out.Content = make([]*yaml.Node, len(n.Content))
+	for i, c := range n.Content {
+		out.Content[i] = narrow(c)
+		if m := out.Content[i]; m.Kind == yaml.MappingNode && len(m.Content) > 2*narrowWidth {
+			list := &yaml.Node{Kind: yaml.SequenceNode}
+			for part := range slices.Chunk(m.Content, 2*narrowWidth) {
+				list.Content = append(list.Content, &yaml.Node{Kind: yaml.MappingNode, Tag: m.Tag, Content: part})
+			}
+			out.Content[i] = list
+		}
+	}
+	return &out
 }

@@ -83,6 +83,9 @@ func firstControl(text []byte) int {
 // characters before it. A long text full of them is refused as well, which is
 // why the bound is several times the limit.
 func (r *Reader) checkSize(text []byte, l *lines) *Error {
+	if i := manyDirectives(text); i >= 0 {
+		return &Error{Code: CodeTooLarge, Pos: l.at(text, i), Message: "a document has more directives (%) than the limit"}
+	}
 	limit := sizeSlack * r.limits.Nodes
 	if len(text) <= limit {
 		return nil
@@ -107,3 +110,25 @@ func (r *Reader) checkSize(text []byte, l *lines) *Error {
 }
 
 const sizeSlack = 4
+
+// maxDirectives bounds the lines that start with "%", which the parser
+// compares each with each.
+const maxDirectives = 1000
+
+// manyDirectives returns the offset of the first line that is over the limit,
+// or -1.
+func manyDirectives(text []byte) int {
+	for i, n := 0, 0; ; i++ {
+		next := bytes.IndexByte(text[i:], '%')
+		if next < 0 {
+			return -1
+		}
+		i += next
+		if i > 0 && text[i-1] >= ' ' && text[i-1] < utf8.RuneSelf {
+			continue // within a line
+		}
+		if n++; n > maxDirectives {
+			return i
+		}
+	}
+}
