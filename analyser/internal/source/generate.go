@@ -9,6 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
@@ -21,6 +22,7 @@ func Generate(a controller.GeneratedArtifact, sources map[string]controller.Sour
 	g.tree = newTree(func(e snapshot.Entry) ([]byte, error) { return g.read(e) })
 	g.readers = map[string]*snapshot.Snapshot{}
 	for _, c := range a.Copy {
+		g.at = c.Pos
 		if err := g.copy(c); err != nil {
 			if err.Pos == 0 {
 				err.Pos = c.Pos
@@ -62,6 +64,7 @@ type generator struct {
 	views     map[string]*controller.View
 	readers   map[string]*snapshot.Snapshot // by path in the artifact
 	other     Other
+	at        position.Pos // of the copy operation
 	uncertain *controller.Problem
 }
 
@@ -102,6 +105,11 @@ func (g *generator) view(alias, dest string) (*controller.View, *controller.Prob
 }
 
 func (g *generator) unknown(dest string, p *controller.Problem) {
+	if p.Pos == 0 {
+		located := *p
+		located.Pos = g.at
+		p = &located
+	}
 	g.tree.addUnknown(clean(dest), p)
 	if g.uncertain == nil {
 		g.uncertain = p

@@ -33,8 +33,12 @@ func checkout(repo *snapshot.Snapshot, sub string) *tree {
 	t := newTree(repo.ReadEntry)
 	for _, e := range repo.Below(sub) {
 		e.Path = strings.TrimPrefix(strings.TrimPrefix(e.Path, sub), "/")
-		if e.Path != "" {
-			t.put(e)
+		if e.Path == "" {
+			continue
+		}
+		t.put(e)
+		if e.Mode == snapshot.Submodule {
+			t.mkdir(e.Path) // a checkout has the directory, and nothing in it
 		}
 	}
 	return t

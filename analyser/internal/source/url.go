@@ -17,6 +17,18 @@ import (
 // the large forges are one. An oci:// URL stays one, and so does a local path.
 // "" stays "".
 func Normalise(url string) string {
+	// What is decoded may have to be cut again; each round shortens it.
+	for range 10 {
+		next := normalise(url)
+		if next == url {
+			break
+		}
+		url = next
+	}
+	return url
+}
+
+func normalise(url string) string {
 	url = strings.TrimSpace(url)
 	scheme, rest, ok := strings.Cut(url, "://")
 	scheme = strings.ToLower(scheme)
@@ -128,7 +140,7 @@ func splitPort(host string) (h, port string) {
 			host, port = host[:i], strings.TrimLeft(host[i+1:], "0")
 		}
 	}
-	return strings.TrimRight(host, "."), port
+	return strings.Trim(host, ". \t\r\n\v\f"), port
 }
 
 func defaultPort(scheme string) string {

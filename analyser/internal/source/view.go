@@ -99,6 +99,9 @@ func (t *tree) sparse(dirs []string) *controller.Problem {
 	for p, e := range t.files {
 		if slices.ContainsFunc(dirs, func(d string) bool { return strings.HasPrefix(p, strings.TrimPrefix(d, "./")) }) {
 			kept.put(e)
+			if t.dirs[p] {
+				kept.mkdir(p)
+			}
 		} else {
 			t.excluded[e.Origin] = controller.Exclusion{Reason: "sparse_checkout"}
 		}
