@@ -32,36 +32,58 @@ type pack struct {
 func (p *pack) name() string { return filepath.Base(p.stem) }
 
 // smallIndex is the size up to which an index is read into memory and its file
-// closed, so that thousands of small packs do not need as many descriptors.
+// closed, so that many small packs need few descriptors.
 const smallIndex = 256 << 10
+
+// keptPacks is how many packs keep their files open. Those of further packs are
+// opened for each read.
+const keptPacks = 200
+
+// openData opens a file of the pack.
+func (p *pack) openData(ext string) (r io.ReaderAt, size int64, err error) {
+	f, err := openFile(p.stem + ext)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	size = st.Size()
+	if ext == ".idx" && size <= smallIndex {
+		data, err := io.ReadAll(io.LimitReader(f, smallIndex))
+		f.Close()
+		return bytes.NewReader(data), size, err
+	}
+	if p.number < keptPacks {
+		return f, size, nil
+	}
+	return reopened(p.stem + ext), size, f.Close()
+}
+
+// reopened is a file that is opened for each read.
+type reopened string
+
+func (name reopened) ReadAt(b []byte, offset int64) (int, error) {
+	f, err := openFile(string(name))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.ReadAt(b, offset)
+}
 
 // index opens the pack's index.
 func (p *pack) index() (*packIndex, error) {
 	p.indexOnce.Do(func() {
-		f, err := openFile(p.stem + ".idx")
+		r, size, err := p.openData(".idx")
 		if err != nil {
 			p.indexErr = err
 			return
 		}
-		st, err := f.Stat()
-		if err != nil {
-			f.Close()
-			p.indexErr = err
-			return
-		}
-		var r io.ReaderAt = f
-		if st.Size() <= smallIndex {
-			data, err := io.ReadAll(io.LimitReader(f, smallIndex))
-			f.Close()
-			if err != nil {
-				p.indexErr = err
-				return
-			}
-			r = bytes.NewReader(data)
-		}
-		if p.idx, err = newPackIndex(r, st.Size()); err != nil {
+		if p.idx, err = newPackIndex(r, size); err != nil {
 			p.indexErr = fmt.Errorf("%s.idx: %w: %w", p.name(), ErrCorrupt, err)
-			f.Close()
 		}
 	})
 	return p.idx, p.indexErr
@@ -77,18 +99,11 @@ func (p *pack) openPack() error {
 	if _, err := p.index(); err != nil {
 		return err
 	}
-	f, err := openFile(p.stem + ".pack")
+	r, size, err := p.openData(".pack")
 	if err != nil {
 		return err
 	}
-	st, err := f.Stat()
-	if err == nil {
-		err = p.use(f, st.Size())
-	}
-	if err != nil {
-		f.Close()
-	}
-	return err
+	return p.use(r, size)
 }
 
 // use takes the bytes of the pack from r.

@@ -42,22 +42,29 @@ func newStore(dirs []string, limits Limits) (*store, error) {
 
 func (s *store) list() []*pack { return *s.packs.Load() }
 
+// racy is how coarse the clock of a file system may be.
+const racy = 2 * time.Second
+
 // rescan lists the packs again and reports whether the list changed. A
 // repository may be repacked while it is read; git looks again, too, before it
 // says that an object is missing.
 func (s *store) rescan() (changed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var now []time.Time
-	for _, dir := range s.dirs {
-		var t time.Time
+	start := time.Now()
+	now := make([]time.Time, len(s.dirs))
+	for i, dir := range s.dirs {
 		if st, err := os.Stat(filepath.Join(dir, "pack")); err == nil {
-			t = st.ModTime()
+			now[i] = st.ModTime()
 		}
-		now = append(now, t)
 	}
 	if slices.EqualFunc(now, s.listed, time.Time.Equal) {
 		return false, nil
+	}
+	for i := range now {
+		if start.Sub(now[i]) < racy {
+			now[i] = time.Unix(0, 0) // what comes next may have the same time
+		}
 	}
 	var packs []*pack
 	for _, dir := range s.dirs {
