@@ -66,7 +66,8 @@ type Error struct {
 	// Code is "syntax", "alias_bomb", "too_large", "too_many_documents",
 	// "too_deep", "not_utf8", "duplicate_key".
 	Code string
-	// Pos is where, or the base of the file.
+	// Pos is where the YAML library saw it, which may be the start of the
+	// enclosing mapping, or the base of the file.
 	Pos position.Pos
 	// Message says what is wrong without quoting values.
 	Message string

@@ -11,8 +11,8 @@ import (
 
 // scanPlain reads the headers of content without parsing it. It accepts a part
 // of YAML in which every line can be judged by itself and the indentation
-// before it: block mappings and sequences, keys without quotes, values that
-// are plain, quoted or empty collections on one line, block scalars. ok is
+// before it: block mappings and sequences, keys without quotes, plain and quoted
+// scalars, simple collections on one line, block scalars. ok is
 // false for everything else, valid or not; when it is true, a parse finds the
 // same headers and no error.
 func (r *Reader) scanPlain(content []byte, base, last position.Pos) (headers []Header, ok bool) {
@@ -94,6 +94,10 @@ type scanner struct {
 	// begun, or -1; -2 when its first line decides. parent is the indentation
 	// that ends it.
 	block, parent, blank int
+
+	// open is the kind of scalar that the next lines may continue: 'p' plain,
+	// or the quote that ends it; 0 for none.
+	open byte
 
 	section string // the current key of the root
 	fields  fields
@@ -180,7 +184,15 @@ func (s *scanner) judge(l []byte) bool {
 			return s.block != noBlock
 		}
 	}
-	if indent == len(l) || l[indent] == '#' {
+	if indent == len(l) {
+		return true
+	}
+	if s.open != 0 {
+		if done, ok := s.continued(indent, l[indent:]); done {
+			return ok
+		}
+	}
+	if l[indent] == '#' {
 		return true
 	}
 	for l = l[indent:]; ; {
@@ -233,6 +245,34 @@ func (s *scanner) inBlock(indent int, blank bool) bool {
 	}
 	s.block = noBlock
 	return false
+}
+
+// continued takes a line after a scalar that may go on. done is false when the
+// line does not belong to it.
+func (s *scanner) continued(indent int, l []byte) (done, ok bool) {
+	deeper := indent > s.stack[len(s.stack)-1].indent
+	if s.open == 'p' {
+		s.open = 0
+		if !deeper || l[0] == '#' {
+			return false, true
+		}
+		_, ok = s.plainText(l)
+		return true, ok
+	}
+	if !deeper {
+		return true, false
+	}
+	quote := s.open
+	s.open = 0
+	n, _ := closing(l, quote)
+	switch {
+	case n == 0:
+		return true, false
+	case n > len(l):
+		s.open = quote
+		return true, true
+	}
+	return true, ends(l[n:])
 }
 
 // enter makes the collection at a column the current one, as the indentation
@@ -296,10 +336,10 @@ func (s *scanner) rootField(key []byte, v scalar) bool {
 	switch string(key) {
 	case "apiVersion":
 		s.fields.apiVersion = v.text
-		return s.once(seenAPIVersion) && v.isString()
+		return s.known(seenAPIVersion, v.isString())
 	case "kind":
 		s.fields.kind = v.text
-		return s.once(seenKind) && v.isString()
+		return s.known(seenKind, v.isString())
 	case "metadata":
 		s.section = "metadata"
 		return s.once(seenMetadata) && s.pending
@@ -318,20 +358,28 @@ func (s *scanner) nestedField(key []byte, v scalar) bool {
 	switch {
 	case s.section == "metadata" && string(key) == "name":
 		s.fields.name = v.text
-		return s.once(seenName) && v.isText()
+		return s.known(seenName, v.isText())
 	case s.section == "metadata" && string(key) == "namespace":
 		s.fields.namespace = v.text
-		return s.once(seenNamespace) && v.isText()
+		return s.known(seenNamespace, v.isText())
 	case s.section == "sops" && string(key) == "mac":
 		return s.once(seenMAC)
 	}
 	return true
 }
 
+// once notes a field of the header.
 func (s *scanner) once(bit uint16) bool {
 	first := s.fields.seen&bit == 0
 	s.fields.seen |= bit
 	return first
+}
+
+// known notes a field whose text is wanted. That text must not go on in the
+// next line: with nothing open, such a line is not plain.
+func (s *scanner) known(bit uint16, text bool) bool {
+	s.open = 0
+	return s.once(bit) && text
 }
 
 // keyLength is the length of a plain key at the start of l, or 0.

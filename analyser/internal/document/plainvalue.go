@@ -1,6 +1,9 @@
 package document
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // scalar is a value as far as a header needs it.
 type scalar struct {
@@ -59,10 +62,18 @@ func (s *scanner) value(l []byte) (v scalar, ok bool) {
 	switch l[0] {
 	case '|', '>':
 		return scalar{}, s.openBlock(l[1:])
-	case '"':
-		return doubleQuoted(l)
-	case '\'':
-		return singleQuoted(l)
+	case '"', '\'':
+		n, literal := closing(l[1:], l[0])
+		switch {
+		case n == 0:
+			return scalar{}, false
+		case n >= len(l):
+			s.open = l[0]
+			return scalar{}, true
+		case !literal:
+			return scalar{}, ends(l[n+1:])
+		}
+		return scalar{text: string(l[1:n]), kind: quoted}, ends(l[n+1:])
 	case '[', '{':
 		n := flowLength(l, 0)
 		return scalar{}, n > 0 && ends(l[n:])
@@ -73,12 +84,18 @@ func (s *scanner) value(l []byte) (v scalar, ok bool) {
 			return scalar{}, false
 		}
 	}
+	return s.plainText(l)
+}
+
+// plainText judges a line of a plain scalar.
+func (s *scanner) plainText(l []byte) (v scalar, ok bool) {
+	s.open = 'p'
 	for i, b := range l {
 		if b == ':' && (i+1 == len(l) || l[i+1] == ' ') {
 			return scalar{}, false
 		}
-		if b == '#' && l[i-1] == ' ' {
-			l = l[:i]
+		if b == '#' && i > 0 && l[i-1] == ' ' {
+			l, s.open = l[:i], 0
 			break
 		}
 	}
@@ -95,42 +112,28 @@ func (s *scanner) openBlock(l []byte) bool {
 	return ends(l)
 }
 
-func doubleQuoted(l []byte) (scalar, bool) {
-	v := scalar{kind: quoted}
-	for i := 1; i < len(l); i++ {
-		switch l[i] {
-		case '\\':
-			if i++; i == len(l) || bytes.IndexByte([]byte(`"\/nt`), l[i]) < 0 {
-				return v, false
+// closing returns the length of l up to and with the quote that ends a scalar,
+// more than len(l) when the scalar does not end in this line, or 0 for an
+// escape that only a parse can judge. literal says that the text is what it
+// looks like.
+func closing(l []byte, quote byte) (n int, literal bool) {
+	literal = true
+	for i := 0; i < len(l); i++ {
+		switch {
+		case l[i] == '\\' && quote == '"':
+			if i++; i == len(l) || strings.IndexByte(`"\/nt`, l[i]) < 0 {
+				return 0, false
 			}
-			v.kind = other
-		case '"':
-			if v.kind == quoted {
-				v.text = string(l[1:i])
-			}
-			return v, ends(l[i+1:])
-		}
-	}
-	return v, false
-}
-
-func singleQuoted(l []byte) (scalar, bool) {
-	v := scalar{kind: quoted}
-	for i := 1; i < len(l); i++ {
-		if l[i] != '\'' {
-			continue
-		}
-		if i+1 < len(l) && l[i+1] == '\'' {
-			v.kind = other
+			literal = false
+		case l[i] != quote:
+		case quote == '\'' && i+1 < len(l) && l[i+1] == quote:
 			i++
-			continue
+			literal = false
+		default:
+			return i + 1, literal
 		}
-		if v.kind == quoted {
-			v.text = string(l[1:i])
-		}
-		return v, ends(l[i+1:])
 	}
-	return v, false
+	return len(l) + 1, false
 }
 
 // maxFlow bounds how deep a value on one line nests.
