@@ -1,0 +1,225 @@
+// Command seal builds the sealed analyser: the same source as `go build
+// ./analyser`, linked without the code that could open a connection. Run it in
+// the root of the repository:
+//
+//	go run ./hack/seal -o bin/reach-analyser
+//
+// Two places keep dialers and resolvers alive in a program that never dials:
+// the default HTTP client of the standard library, and the DNS resolver that
+// gRPC registers for its clients. Both are edited in copies of the installed
+// sources, made below build/seal at build time: nothing of them is part of
+// this repository, and when a source no longer holds the text to be edited
+// exactly once the build stops. The same source gives the same bytes in any
+// folder.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/gitops-reach/reach/firewall/imports"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "seal:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("seal", flag.ContinueOnError)
+	root := flags.String("C", ".", "`folder` that holds go.mod")
+	output := flags.String("o", "bin/reach-analyser", "`file` to write, relative to -C")
+	target := flags.String("target", "./analyser", "`package` to build")
+	strip := flags.Bool("s", false, "leave out the symbol table and debug information")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	b := build{root: *root, dir: "build/seal"}
+	if err := b.derive(); err != nil {
+		return err
+	}
+	if err := b.link(*target, *output, *strip); err != nil {
+		return err
+	}
+	binary, err := os.ReadFile(filepath.Join(*root, *output))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%x  %s\n", sha256.Sum256(binary), *output)
+	return nil
+}
+
+// build is one derivation of edited sources and what is linked from them.
+type build struct {
+	root string // of our module
+	dir  string // below root: edited sources
+}
+
+const grpc = "google.golang.org/grpc"
+
+// derive writes the edited sources, the overlay that puts one of them in the
+// place of a file of the Go distribution, and the go.mod that puts the others
+// in the place of a module.
+func (b build) derive() error {
+	goroot, err := b.goCommand("env", "GOROOT")
+	if err != nil {
+		return err
+	}
+	out, err := b.goCommand("list", "-m", "-json", grpc)
+	if err != nil {
+		return err
+	}
+	var module struct{ Dir, Version string }
+	if err := json.Unmarshal([]byte(out), &module); err != nil {
+		return fmt.Errorf("looking for %s: %w", grpc, err)
+	}
+	if module.Dir == "" {
+		return fmt.Errorf("the source of %s is not installed: run `go mod download`", grpc)
+	}
+	if err := b.overlay(strings.TrimSpace(goroot)); err != nil {
+		return err
+	}
+	return b.module(module.Dir, module.Version)
+}
+
+// overlay edits the Go distribution's file.
+func (b build) overlay(goroot string) error {
+	original := filepath.Join(goroot, "src", httpEdit.file)
+	edited, err := httpEdit.apply(original)
+	if err != nil {
+		return err
+	}
+	if err := b.write("transport_default_other.go", edited); err != nil {
+		return err
+	}
+	replacement, err := filepath.Abs(filepath.Join(b.root, b.dir, "transport_default_other.go"))
+	if err != nil {
+		return err
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replacement}})
+	if err != nil {
+		return err
+	}
+	return b.write("overlay.json", overlay)
+}
+
+// module copies gRPC's source with one file edited. The go command refuses to
+// overlay files of the module cache, so that the whole module is copied.
+func (b build) module(source, version string) error {
+	// The version is part of the path: files of another one must not stay.
+	folder := "grpc@" + version
+	edited, err := grpcEdit.apply(filepath.Join(source, grpcEdit.file))
+	if err != nil {
+		return err
+	}
+	err = filepath.WalkDir(source, func(file string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(source, file)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, nested := os.Stat(filepath.Join(file, "go.mod"))
+			if name != "." && nested == nil || d.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if name != "go.mod" && (!strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go")) {
+			return nil
+		}
+		content := edited
+		if name != grpcEdit.file {
+			if content, err = os.ReadFile(file); err != nil {
+				return err
+			}
+		}
+		return b.write(filepath.Join(folder, name), content)
+	})
+	if err != nil {
+		return fmt.Errorf("copying %s: %w", grpc, err)
+	}
+	mod, err := os.ReadFile(filepath.Join(b.root, "go.mod"))
+	if err != nil {
+		return err
+	}
+	// Relative to the module's root, and so the same in every checkout.
+	mod = fmt.Appendf(mod, "\nreplace %s => ./%s/%s\n", grpc, b.dir, folder)
+	if err := b.write("go.mod", mod); err != nil {
+		return err
+	}
+	sum, err := os.ReadFile(filepath.Join(b.root, "go.sum"))
+	if err != nil {
+		return err
+	}
+	return b.write("go.sum", sum)
+}
+
+// link builds a package from the edited sources.
+func (b build) link(target, output string, strip bool) error {
+	args := []string{
+		"build", "-trimpath", "-buildvcs=false", "-tags=" + imports.Tags,
+		"-overlay=" + filepath.Join(b.dir, "overlay.json"), "-modfile=" + filepath.Join(b.dir, "go.mod"),
+		"-o", output,
+	}
+	if strip {
+		args = append(args, "-ldflags=-s -w")
+	}
+	_, err := b.goCommand(append(args, target)...)
+	return err
+}
+
+// goCommand runs the go command in the root and returns what it prints. The
+// settings that shape the binary are fixed, whatever the environment says.
+func (b build) goCommand(args ...string) (string, error) {
+	c := exec.Command("go", args...)
+	c.Dir = b.root
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=",
+		"GOAMD64=v1", "GOARM64=v8.0", "GODEBUG=")
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+// write writes a file below dir, unless it holds that content already: several
+// builds may run at once, and all write the same.
+func (b build) write(name string, content []byte) error {
+	file := filepath.Join(b.root, b.dir, name)
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(file), ".seal*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(content)
+	if closing := temporary.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), file)
+	}
+	if err != nil {
+		os.Remove(temporary.Name())
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	return nil
+}
