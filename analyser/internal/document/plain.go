@@ -170,7 +170,7 @@ func (s *scanner) scan(text []byte) bool {
 			return false
 		}
 	}
-	return true
+	return s.open == 0 || s.open == 'p' // every quote is closed
 }
 
 // judge takes one line and reports whether it is plain.
@@ -210,15 +210,17 @@ func (s *scanner) judge(l []byte) bool {
 			if len(l) > 1 && l[0] == '-' && l[1] == ' ' || len(l) == 1 && l[0] == '-' {
 				continue
 			}
-			if n := keyLength(l); n > 0 {
-				return s.entry(indent, l[:n], l[n+1:])
-			}
-			s.pending = false
-			_, ok := s.value(l)
-			return ok
 		}
-		n := keyLength(l)
-		return n > 0 && s.entry(indent, l[:n], l[n+1:])
+		if key, rest := cutKey(l); key != nil {
+			return s.entry(indent, key, rest)
+		}
+		// Only a value can stand here, of the dash or key before it.
+		if !s.pending || indent <= s.stack[len(s.stack)-1].indent {
+			return false
+		}
+		s.pending = false
+		_, ok := s.value(l)
+		return ok
 	}
 }
 
@@ -382,22 +384,32 @@ func (s *scanner) known(bit uint16, text bool) bool {
 	return s.once(bit) && text
 }
 
-// keyLength is the length of a plain key at the start of l, or 0.
-func keyLength(l []byte) int {
+// cutKey takes a key off the start of l: plain or in quotes, which are left
+// out. rest follows the colon; key is nil when there is none.
+func cutKey(l []byte) (key, rest []byte) {
+	const longest = 256 // far below the length at which a key is none
+	if l[0] == '"' || l[0] == '\'' {
+		n := wordLength(l)
+		if n == 0 || n > longest || n == len(l) || l[n] != ':' || n+1 < len(l) && l[n+1] != ' ' || bytes.Contains(l[:n], []byte("<<")) {
+			return nil, nil
+		}
+		return l[1 : n-1 : n-1], l[n+1:]
+	}
 	for i, b := range l {
 		switch {
 		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '_':
-		case b == '-' || b == '.' || b == '/':
-			if i == 0 {
-				return 0
+		case i == 0 || i > longest:
+			return nil, nil
+		case b == '-', b == '.', b == '/':
+		case b == ':':
+			if i+1 == len(l) || l[i+1] == ' ' {
+				return l[:i:i], l[i+1:]
 			}
-		case b == ':' && i < 256 && (i+1 == len(l) || l[i+1] == ' '):
-			return i
 		default:
-			return 0
+			return nil, nil
 		}
 	}
-	return 0
+	return nil, nil
 }
 
 // ends reports that nothing but white space or a comment follows a value.
