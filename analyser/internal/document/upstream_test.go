@@ -112,8 +112,10 @@ func agreeOnLines(f *File, content string, want, got []*yaml.Node) string {
 		}
 		var walk func(w, g *yaml.Node) string
 		walk = func(w, g *yaml.Node) string {
-			if g.Line-int(f.Base) != w.Line+shift {
-				return fmt.Sprintf("line %d, want %d", g.Line-int(f.Base), w.Line+shift)
+			// The parser sees one more line than there is in a file that ends in "?".
+			line := min(w.Line+shift, snapshot.Lines([]byte(content)))
+			if g.Line-int(f.Base) != line {
+				return fmt.Sprintf("line %d, want %d", g.Line-int(f.Base), line)
 			}
 			for i := range w.Content {
 				if d := walk(w.Content[i], g.Content[i]); d != "" {
