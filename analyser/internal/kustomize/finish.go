@@ -174,10 +174,12 @@ func (acc *accumulation) varValue(v types.Var) (any, error) {
 // dropLocal removes local configuration (upstream: IgnoreLocal). Every object
 // must still be one.
 func (acc *accumulation) dropLocal() error {
-	dropped := map[resid.ResId]bool{}
-	kept := map[resid.ResId]bool{}
+	local := false
+	kept := make(map[resid.ResId]bool, len(acc.list))
+	keys := make(map[idKey]bool, len(acc.list))
 	for _, e := range acc.list {
 		if e.res.IsNilOrEmpty() {
+			local = true
 			continue
 		}
 		md, err := e.res.GetValidatedMetadata()
@@ -185,16 +187,20 @@ func (acc *accumulation) dropLocal() error {
 			return fail(codeNotAnObject, e.origin, "the build leaves "+idString(e.res.CurId())+" without kind or name")
 		}
 		if v, ok := md.Annotations[konfig.IgnoredByKustomizeAnnotation]; ok && v != "false" {
-			dropped[e.res.CurId()] = true
-		} else {
-			kept[e.res.CurId()] = true
+			local = true
+			continue
 		}
+		id := e.res.CurId()
+		if keys[keyOf(id)] {
+			return duplicateID(e, id)
+		}
+		kept[id], keys[keyOf(id)] = true, true
 	}
-	if len(dropped) == 0 && len(kept) == len(acc.list) {
+	if !local {
 		return nil
 	}
-	// Upstream keeps what has the id of anything kept, and fails when an id
-	// to remove is there twice or the kept ones have one id.
+	// Upstream keeps what has the id of anything kept, and fails when an id to
+	// remove is there twice.
 	count := map[resid.ResId]int{}
 	for _, e := range acc.list {
 		count[e.res.CurId()]++

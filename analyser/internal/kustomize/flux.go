@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	k8syaml "sigs.k8s.io/yaml"
 
-	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
@@ -83,12 +82,9 @@ func (b *Builder) overlay(f *kfile, k *types.Kustomization, o *Overlay) *Failure
 	if o.NameSuffix != "" {
 		k.NameSuffix = o.NameSuffix
 	}
-	if len(o.Patches) > 0 {
-		f.patchPos = make([]position.Pos, len(k.Patches), len(k.Patches)+len(o.Patches))
-	}
+	f.overlaid = o.Patches
 	for _, p := range o.Patches {
 		k.Patches = append(k.Patches, types.Patch{Patch: p.Text, Target: p.Target.selector()})
-		f.patchPos = append(f.patchPos, p.Pos)
 	}
 	for _, c := range o.Components {
 		if !isLocal(c) {

@@ -92,11 +92,19 @@ func (t *target) generate(field string, i int, kind string, sources types.KvPair
 		t.undecided(pos)
 		return nil, nil
 	}
+	inputs := t.inputs(sources, t.file.item(field, i))
 	if err != nil {
-		return nil, generatorError(err, pos)
+		failure := generatorError(err, pos)
+		for _, in := range inputs {
+			if _, f := resolveFile(t.b.view, t.file.dir, in.path, in.pos); f != nil && failure.Code == f.Code {
+				failure.Pos = max(in.pos, pos)
+				break
+			}
+		}
+		return nil, failure
 	}
 	g := generated{res: res, pos: pos, origin: t.builtinOrigin(kind)}
-	for _, in := range t.inputs(sources) {
+	for _, in := range inputs {
 		e, f := resolveFile(t.b.view, t.file.dir, in.path, in.pos)
 		if f != nil {
 			continue
@@ -132,10 +140,10 @@ func (acc *accumulation) absorb(g generated, t *target) error {
 	id := g.res.CurId()
 	e.written.Kind, e.written.Group, e.written.Version = id.Kind, id.Group, id.Version
 	e.written.Namespace = id.Namespace
-	e.step(StepLayer, t.file.base)
-	e.step(StepGenerator, g.pos)
+	contributions := &entry{}
+	contributions.step(StepGenerator, g.pos)
 	for _, in := range g.inputs {
-		e.step(StepInput, in)
+		contributions.step(StepInput, in)
 	}
 	node := g.res.YNode()
 	matches := acc.byAnyID(id.Equals)
@@ -145,6 +153,8 @@ func (acc *accumulation) absorb(g generated, t *target) error {
 			return fail(codeBadGenerator, g.pos, "there is no "+idString(id)+" to merge into or to replace")
 		}
 		setLines(node, int(g.pos))
+		e.step(StepLayer, g.pos)
+		e.steps = append(e.steps, contributions.steps...)
 		return acc.add(e)
 	}
 	if len(matches) > 1 {
@@ -163,7 +173,7 @@ func (acc *accumulation) absorb(g generated, t *target) error {
 	default:
 		return fail(codeDuplicateID, g.pos, idString(id)+" exists already: the generator needs behavior merge or replace")
 	}
-	e.steps = append(old.steps[:len(old.steps):len(old.steps)], e.steps...)
+	e.steps = append(old.steps[:len(old.steps):len(old.steps)], contributions.steps...)
 	e.origin, e.written = old.origin, old.written
 	e.unknownName = g.res.NeedHashSuffix() && (e.unknownName || old.unknownName && g.res.Behavior() == types.BehaviorMerge)
 	alignLines(fresh, node)

@@ -33,10 +33,9 @@ type kfile struct {
 	absent bool
 	// content are the bytes, for the Flux overlay.
 	content []byte
-	// patchPos, where set, are the places of k.Patches, see patchAt.
-	patchPos []position.Pos
-	// componentPos, where set, are the places of k.Components.
-	componentPos []position.Pos
+	// overlaid are the patches of the overlay, which are the last of
+	// k.Patches.
+	overlaid []Patch
 }
 
 // kfile loads the kustomization file of a directory (upstream: LoadKustFile
@@ -230,13 +229,6 @@ func (f *kfile) resourceAt(i int) position.Pos {
 		return f.at("bases", i-n)
 	}
 	return f.at("resources", i)
-}
-
-func (f *kfile) componentAt(i int) position.Pos {
-	if i < len(f.componentPos) && f.componentPos[i] != 0 {
-		return f.componentPos[i]
-	}
-	return f.at("components", i)
 }
 
 // textPos is the first line of the text of a scalar, which for block scalars

@@ -329,6 +329,9 @@ func (t *target) accumulateLayer(acc *accumulation, ids map[idKey]bool, dir, wri
 	}
 	if err := acc.addTo(ids, entries...); err != nil {
 		f := wrap(err, codeDuplicateID, pos, "")
+		if pos == 0 {
+			return f
+		}
 		return fail(f.Code, pos, f.Message)
 	}
 	config, err := acc.config.merge(l.config)
@@ -345,7 +348,7 @@ func (t *target) accumulateLayer(acc *accumulation, ids map[idKey]bool, dir, wri
 // accumulateComponents runs components on what is there.
 func (t *target) accumulateComponents(acc *accumulation) (*accumulation, error) {
 	for i, p := range t.k.Components {
-		pos := t.file.componentAt(i)
+		pos := t.file.at("components", i)
 		if isRemoteBase(p) {
 			t.outside.external = append(t.outside.external, External{Kind: externalBase, URL: p, Pos: pos})
 			t.undecided(pos)

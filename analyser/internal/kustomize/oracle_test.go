@@ -33,6 +33,9 @@ import (
 // there, and it finds no git to run.
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = null // krusty warns of deprecated fields
+	}
 	for _, v := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"} {
 		os.Setenv(v, "http://127.0.0.1:9")
 	}
@@ -143,6 +146,34 @@ func oracle(fsys filesys.FileSystem, dir string, schema bool) (m resmap.ResMap, 
 	}).Run(fsys, path.Join(srcRoot, dir))
 }
 
+// causes says by which words an error of krusty means one of our codes.
+var causes = map[string][]string{
+	codeNotFound:         {"file does not exist", "must build at directory", "is a directory", "root cannot be empty", "is ambiguous", "not a directory"},
+	codeNoKustomization:  {"unable to find one of"},
+	codeSeveral:          {"Found multiple kustomization files"},
+	codeBadKustomization: {"invalid Kustomization", "kustomization.yaml is empty", "Failed to read kustomization file", "sortOptions"},
+	codeBadYAML:          {"MalformedYAMLError", "invalid document separator", "already defined at", "unsupported type: map[interface", "unsupported value", "invalid map merge", "duplicate merge key"},
+	codeNotAnObject:      {"missing metadata.name", "missing kind", "missing Resource metadata", "expected array in", "wrong node kind: expected MappingNode"},
+	codeDuplicateID:      {"already registered id", "ID conflict", "behavior must be merge or replace", "id matched", "multiple objects"},
+	codeNoMatch:          {"no resource matches", "failed to find unique target", "does not match a config", "no matches for Id", "multiple matches"},
+	codeBadPatch:         {"patch", "Patch", "PATCH", "error parsing regexp", "merge", "wrong node kind", "operation", "Unexpected kind", "error in remove", "doc is missing"},
+	codeOutside:          {"file does not exist", "cannot be absolute", "must build at directory", "is absolute"},
+	codeCycle:            {"cycle detected"},
+	codeComponentKind:    {"expected kind"},
+	codeBadGenerator:     {"KV pairs", "cannot merge or replace", "must have a name", "illegally repeats", "NewResMapFrom", "configmap", "key name"},
+	codeBadTransformer:   {"transform", "validator", "considering field", "updating"},
+	codeBadReplacement:   {"replacement", "nothing selected", "fieldPath", "unable to find field", "multiple matches", "target must specify", "delimiter", "wrong node kind", "selector", "unmarshal"},
+	codeBadConfiguration: {"fieldspec", "unknown field", "OpenAPI", "open API", "unmarshal", "builtin version", "panic", "converting YAML"},
+	codePlugin:           {"plugin", "helm", "Helm"},
+	codeNameReference:    {"name reference", "possible referrals", "panic", "namespace is blank"},
+	codeVariable:         {"var "},
+	codeUnsupported:      {"panic"},
+}
+
+func sameCause(err error, code string) bool {
+	return slices.ContainsFunc(causes[code], func(s string) bool { return strings.Contains(err.Error(), s) })
+}
+
 // contents are the objects of a build as JSON, in order.
 func contents(nodes []*yaml.Node) ([]string, error) {
 	var out []string
@@ -172,13 +203,13 @@ func oracleContents(fsys filesys.FileSystem, dir string, schema bool) ([]string,
 type tally struct {
 	agree, miss, add, identity, content    int
 	bothFail, oracleFails, weFail, outside int
-	unresolved, targets                    int
+	unresolved, targets, cause             int
 	differences                            []string
 }
 
 func (t *tally) String() string {
-	return fmt.Sprintf("targets %d: agree %d  miss %d  add %d  identity %d  content %d | both fail %d  oracle fails only %d  we fail only %d | external %d  unresolved %d",
-		t.targets, t.agree, t.miss, t.add, t.identity, t.content, t.bothFail, t.oracleFails, t.weFail, t.outside, t.unresolved)
+	return fmt.Sprintf("targets %d: agree %d  miss %d  add %d  identity %d  content %d | both fail %d (other cause %d)  oracle fails only %d  we fail only %d | external %d  unresolved %d",
+		t.targets, t.agree, t.miss, t.add, t.identity, t.content, t.bothFail, t.cause, t.oracleFails, t.weFail, t.outside, t.unresolved)
 }
 
 func (t *tally) plus(o *tally) {
@@ -193,11 +224,12 @@ func (t *tally) plus(o *tally) {
 	t.outside += o.outside
 	t.unresolved += o.unresolved
 	t.targets += o.targets
+	t.cause += o.cause
 	t.differences = append(t.differences, o.differences...)
 }
 
 func (t *tally) bad() bool {
-	return t.miss+t.add+t.identity+t.content+t.oracleFails+t.weFail > 0
+	return t.miss+t.add+t.identity+t.content+t.oracleFails+t.weFail+t.cause > 0
 }
 
 func (t *tally) differ(format string, args ...any) {
@@ -223,6 +255,10 @@ func (t *tally) compare(b *Builder, fsys filesys.FileSystem, name string, target
 	switch {
 	case err != nil && got.Failure != nil:
 		t.bothFail++
+		if !sameCause(err, got.Failure.Code) {
+			t.cause++
+			t.differ("%s: other cause: we say %+v, the oracle %.400v", name, got.Failure, err)
+		}
 		return
 	case err != nil:
 		t.oracleFails++

@@ -62,7 +62,10 @@ func (t *target) readPatch(path, inline string, node *yaml.Node, pos position.Po
 			}
 			p.doc = t.b.docs.Text(trimmed, p.pos)
 		default:
-			p.doc = t.b.docs.Text(trimmed, pos)
+			if pos != 0 {
+				p.pos += position.Pos(strings.Count(lead, "\n"))
+			}
+			p.doc = t.b.docs.Text(trimmed, p.pos)
 		}
 		return p, nil
 	}
@@ -114,8 +117,8 @@ func (t *target) patches(*accumulation) ([]transformer, error) {
 				pos = position.Pos(v.Line)
 			}
 		}
-		if i < len(t.file.patchPos) && t.file.patchPos[i] != 0 {
-			pos = t.file.patchPos[i]
+		if own := len(t.k.Patches) - len(t.file.overlaid); i >= own {
+			pos, node = t.file.overlaid[i-own].Pos, nil
 		}
 		apply, err := t.patch(p, node, pos)
 		if err != nil {
@@ -199,7 +202,7 @@ func mergeWith(list []*mergePatch, target *types.Selector, pos position.Pos) fun
 		}
 		selected, err := m.selected(*target)
 		if err != nil {
-			return fail(codeBadPatch, pos, "the target of a patch is not a valid selector")
+			return fail(codeBadPatch, 0, "the target of a patch is not a valid selector")
 		}
 		p := newMergePatch(list[0].res)
 		p.pos = pos
@@ -240,10 +243,10 @@ func (m *resources) patchNamed(p *mergePatch) error {
 // merge merges a patch, which is used up, into the entry.
 func (e *entry) merge(patch *resource.Resource, pos position.Pos) error {
 	r := e.own()
-	before := header(r.YNode())
+	before, id := header(r.YNode()), r.CurId()
 	e.step(StepPatch, pos)
 	if err := r.ApplySmPatch(patch); err != nil {
-		return fail(codeBadPatch, pos, "the patch cannot be merged into "+idString(r.CurId()))
+		return fail(codeBadPatch, pos, "the patch cannot be merged into "+idString(id))
 	}
 	if !r.IsNil() {
 		alignLines(before, r.YNode())
@@ -402,7 +405,7 @@ func isEmptyJSONPatch(ops string) bool {
 func (m *resources) patchJSON(ops string, target types.Selector, text *patchText, remember bool) error {
 	selected, err := m.selected(target)
 	if err != nil {
-		return fail(codeBadPatch, text.pos, "the target of a patch is not a valid selector")
+		return fail(codeBadPatch, 0, "the target of a patch is not a valid selector")
 	}
 	for _, e := range selected {
 		r := e.own()
@@ -410,17 +413,17 @@ func (m *resources) patchJSON(ops string, target types.Selector, text *patchText
 		if remember {
 			r.StorePreviousId()
 		}
-		before := *r.YNode()
+		before, id := *r.YNode(), r.CurId()
 		internal := kioutil.GetInternalAnnotations(&r.RNode)
 		if err := r.ApplyFilter(patchjson6902.Filter{Patch: ops}); err != nil {
-			return fail(codeBadPatch, text.pos, "an operation of the patch fails on "+idString(r.CurId()))
+			return fail(codeBadPatch, text.pos, "an operation of the patch fails on "+idString(id))
 		}
 		annotations := r.GetAnnotations()
 		for key, value := range internal {
 			annotations[key] = value
 		}
 		if err := r.SetAnnotations(annotations); err != nil && !remember {
-			return fail(codeBadPatch, text.pos, "the patch leaves "+idString(r.CurId())+" without usable metadata")
+			return fail(codeBadPatch, text.pos, "the patch leaves "+idString(id)+" without usable metadata")
 		}
 		alignLines(&before, r.YNode())
 		alignOperations(text, r.YNode())

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/gitops-reach/reach/analyser/internal/position"
@@ -17,17 +18,29 @@ type input struct {
 	pos  position.Pos
 }
 
-// inputs lists the files that a generator's sources name.
-func (t *target) inputs(s types.KvPairSources) []input {
+// inputs lists the files that a generator's sources name; node is the entry of
+// the generator, or nil.
+func (t *target) inputs(s types.KvPairSources, node *yaml.Node) []input {
+	at := func(field string, i int) position.Pos {
+		list := lookupFold(node, field)
+		if list == nil {
+			return 0
+		}
+		if list.Kind == yaml.SequenceNode && i < len(list.Content) {
+			list = list.Content[i]
+		}
+		return position.Pos(list.Line)
+	}
 	var out []input
-	for _, p := range s.EnvSources {
-		out = append(out, input{path: p})
+	for i, p := range s.EnvSources {
+		pos := at("envs", i)
+		if pos == 0 {
+			pos = at("env", 0)
+		}
+		out = append(out, input{p, pos})
 	}
-	if s.EnvSource != "" {
-		out = append(out, input{path: s.EnvSource})
-	}
-	for _, p := range s.FileSources {
-		out = append(out, input{path: fileSource(p)})
+	for i, p := range s.FileSources {
+		out = append(out, input{fileSource(p), at("files", i)})
 	}
 	return out
 }

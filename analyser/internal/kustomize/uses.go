@@ -45,7 +45,9 @@ func (b *Builder) collect(out *Build, top *kfile, overlay *Overlay) (schema bool
 	c := collector{b: b, seen: map[childLayer]bool{}, uses: map[Use]bool{}}
 	switch {
 	case top.entry.Path != "":
-		c.use(top.entry.Origin, RoleKustomization, 0)
+		for _, e := range b.kustomizationFiles(top.dir) {
+			c.use(e.Origin, RoleKustomization, 0)
+		}
 		c.file(b.reads(top, false))
 	case overlay != nil:
 		out.Generated = append(out.Generated, top.dir)
