@@ -30,6 +30,7 @@ func (r *Reader) scanPlain(content []byte, base, last position.Pos) (headers []H
 		line int
 		rest = content
 		only = true
+		s    scanner
 	)
 	for n := 0; n < r.limits.Documents; n++ {
 		p, rest, line = nextPart(rest, line)
@@ -37,7 +38,7 @@ func (r *Reader) scanPlain(content []byte, base, last position.Pos) (headers []H
 		if p.bad || len(p.text) > r.limits.Nodes/2 {
 			return nil, false
 		}
-		s := scanner{limit: min(r.limits.Depth-maxFlow, 64), line: p.line}
+		s = scanner{limit: min(r.limits.Depth-maxFlow, 64), line: p.line, stack: s.stack[:0]}
 		if !s.scan(p.text) {
 			return nil, false
 		}
@@ -337,10 +338,10 @@ func (s *scanner) entry(indent int, key, rest []byte) bool {
 func (s *scanner) rootField(key []byte, v scalar) bool {
 	switch string(key) {
 	case "apiVersion":
-		s.fields.apiVersion = v.text
+		s.fields.apiVersion = string(v.text)
 		return s.known(seenAPIVersion, v.isString())
 	case "kind":
-		s.fields.kind = v.text
+		s.fields.kind = string(v.text)
 		return s.known(seenKind, v.isString())
 	case "metadata":
 		s.section = "metadata"
@@ -359,10 +360,10 @@ func (s *scanner) rootField(key []byte, v scalar) bool {
 func (s *scanner) nestedField(key []byte, v scalar) bool {
 	switch {
 	case s.section == "metadata" && string(key) == "name":
-		s.fields.name = v.text
+		s.fields.name = string(v.text)
 		return s.known(seenName, v.isText())
 	case s.section == "metadata" && string(key) == "namespace":
-		s.fields.namespace = v.text
+		s.fields.namespace = string(v.text)
 		return s.known(seenNamespace, v.isText())
 	case s.section == "sops" && string(key) == "mac":
 		return s.once(seenMAC)

@@ -7,7 +7,7 @@ import (
 
 // scalar is a value as far as a header needs it.
 type scalar struct {
-	text string
+	text []byte
 	kind scalarKind
 }
 
@@ -22,7 +22,7 @@ const (
 // isText reports a scalar whose text is known and which is not null.
 func (v scalar) isText() bool {
 	if v.kind == plain {
-		switch v.text {
+		switch string(v.text) {
 		case "~", "null", "Null", "NULL":
 			return false
 		}
@@ -32,7 +32,7 @@ func (v scalar) isText() bool {
 
 // isString reports text that is surely a string, not a number or a boolean.
 func (v scalar) isString() bool {
-	if v.text == "" || v.kind == other {
+	if len(v.text) == 0 || v.kind == other {
 		return false
 	}
 	if v.kind == quoted {
@@ -47,7 +47,7 @@ func (v scalar) isString() bool {
 			return false
 		}
 	}
-	switch v.text {
+	switch string(v.text) {
 	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON",
 		"n", "N", "no", "No", "NO", "off", "Off", "OFF",
 		"true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL":
@@ -73,7 +73,7 @@ func (s *scanner) value(l []byte) (v scalar, ok bool) {
 		case !literal:
 			return scalar{}, ends(l[n+1:])
 		}
-		return scalar{text: string(l[1:n]), kind: quoted}, ends(l[n+1:])
+		return scalar{text: l[1:n], kind: quoted}, ends(l[n+1:])
 	case '[', '{':
 		n := flowLength(l, 0)
 		return scalar{}, n > 0 && ends(l[n:])
@@ -99,7 +99,7 @@ func (s *scanner) plainText(l []byte) (v scalar, ok bool) {
 			break
 		}
 	}
-	return scalar{text: string(bytes.TrimRight(l, " ")), kind: plain}, true
+	return scalar{text: bytes.TrimRight(l, " "), kind: plain}, true
 }
 
 // openBlock judges the rest of a block scalar's first line.
