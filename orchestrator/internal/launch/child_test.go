@@ -97,7 +97,12 @@ func childMain(fault string) {
 	}
 	f := &fake{action: action, stage: stage}
 	f.at(atStart)
-	s := grpc.NewServer(grpc.MaxRecvMsgSize(reachv1.MaxRequestBytes), grpc.MaxSendMsgSize(1<<30))
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(reachv1.MaxRequestBytes), grpc.MaxSendMsgSize(1<<30),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			method, _ := grpc.MethodFromServerStream(stream)
+			fmt.Fprintln(os.Stderr, "unexpected call of", method)
+			return status.Error(codes.Unimplemented, method)
+		}))
 	if action != "other-service" {
 		reachv1.RegisterAnalyserServiceServer(s, f)
 	}

@@ -25,6 +25,9 @@ type conn struct {
 	ended error
 	// foreign: the first bytes are not the start of an HTTP/2 connection.
 	foreign, flooded, closed bool
+
+	once    sync.Once
+	allRead chan struct{} // closed when Read has failed for the first time
 }
 
 const headLen = 64
@@ -35,10 +38,18 @@ var (
 )
 
 func newConn(in, out *os.File, limit int64) *conn {
-	return &conn{in: in, out: out, limit: limit}
+	return &conn{in: in, out: out, limit: limit, allRead: make(chan struct{})}
 }
 
 func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.read(p)
+	if err != nil {
+		c.once.Do(func() { close(c.allRead) })
+	}
+	return n, err
+}
+
+func (c *conn) read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,6 +71,15 @@ func (c *conn) Read(p []byte) (int, error) {
 
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.out.Write(p)
+	if err != nil {
+		// A child that is gone cannot be written to, and what it said last
+		// is worth more than that: gRPC stops reading when it learns of
+		// this error.
+		select {
+		case <-c.allRead:
+		case <-time.After(time.Second):
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end(err)

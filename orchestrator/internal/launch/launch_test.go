@@ -26,7 +26,7 @@ import (
 
 // options starts the test binary as an analyser that goes wrong as fault
 // says.
-func options(t *testing.T, fault string) Options {
+func options(t testing.TB, fault string) Options {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -121,6 +121,9 @@ func TestCensus(t *testing.T) {
 	}
 	pid, _ := strconv.Atoi(a.proc.ID())
 	checkGone(t, pid)
+	if lines, _ := a.proc.log.last(); len(lines) != 0 {
+		t.Errorf("the child says %q", lines)
+	}
 
 	if _, want, err := verify(o.Binary, ""); err != nil || a.Digest() != want || len(want) != 64 {
 		t.Errorf("digest %q, want %q (%v)", a.Digest(), want, err)
@@ -160,10 +163,10 @@ func TestFailures(t *testing.T) {
 		return `^the analyser exited with code 2 ` + stage + `: panic: boom at ` + at + `$`
 	}
 	hangs := func(stage string) string {
-		return `^the analyser hangs: no message for 300ms ` + stage + `$`
+		return `^the analyser hangs: no message for 1s ` + stage + `$`
 	}
-	short := func(o *Options) { o.Deadlines.Start, o.Deadlines.Idle = 2*time.Second, 300*time.Millisecond }
-	impatient := func(o *Options) { o.Deadlines.Start = 300 * time.Millisecond }
+	short := func(o *Options) { o.Deadlines.Idle = time.Second }
+	impatient := func(o *Options) { o.Deadlines.Start = time.Second }
 
 	for _, c := range []struct {
 		fault string
@@ -194,8 +197,8 @@ func TestFailures(t *testing.T) {
 		{"hang@middle", hangs(middle), &HungError{}, short},
 		{"hang@summary", hangs(middle), &HungError{}, short},
 		{"hang@end", hangs("after the summary"), &HungError{}, short},
-		{"hang@middle", `^the census did not end within 500ms; the analyser was stopped ` + middle + `$`, &HungError{}, func(o *Options) {
-			o.Deadlines.Census = 500 * time.Millisecond
+		{"hang@middle", `^the census did not end within 2s; the analyser was stopped ` + middle + `$`, &HungError{}, func(o *Options) {
+			o.Deadlines.Census = 2 * time.Second
 		}},
 
 		{"http1", `^the analyser broke the protocol ` + before + `: it does not speak gRPC, its output begins with "HTTP/1.1 400 Bad Request\\x0d\\x0aContent-Type`, &ProtocolError{}, nil},
@@ -265,6 +268,93 @@ func TestStubborn(t *testing.T) {
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %v", took)
+	}
+}
+
+// When the census has failed, nobody waits for a child that does not want to
+// end.
+func TestStubbornFailure(t *testing.T) {
+	a, err := Start(t.Context(), options(t, "stubborn"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed time.Time
+	err = a.Census(t.Context(), &reachv1.CensusRequest{}, func(*reachv1.CensusResponse) error {
+		failed = time.Now()
+		return io.ErrShortWrite
+	})
+	if took := time.Since(failed); err != io.ErrShortWrite || took > 1500*time.Millisecond {
+		t.Errorf("%v after %v", err, took)
+	}
+}
+
+// A child that is to be killed before it is started does not get to run.
+func TestKillBeforeStart(t *testing.T) {
+	o := options(t, "deaf")
+	p := &process{binary: o.Binary, args: o.Args, limit: 1 << 20, log: &stderr{limit: 1 << 20}}
+	p.kill()
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, p.Stderr())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := p.Wait(ctx); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the child ended with %v", err)
+	}
+	p.Kill(t.Context())
+	p.conn.Close()
+}
+
+// Lines on standard error become log lines of their level, printable and of
+// bounded length.
+func TestLog(t *testing.T) {
+	logged := func(fault string) string {
+		o := options(t, fault)
+		var log strings.Builder
+		o.Log = hclog.New(&hclog.LoggerOptions{Name: "reach", Output: &log, DisableTime: true, Level: hclog.Debug})
+		if _, err := run(t, o); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	got := logged("log")
+	for _, want := range []string{
+		`[WARN]  reach.reach-analyser: slow \x1b[31mdisk: path="a b" timestamp=2026-01-02T03:04:05.000Z` + "\n",
+		"[ERROR] reach.reach-analyser: [ERROR] plain\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("log lacks %s:\n%s", want, got)
+		}
+	}
+	for line := range strings.Lines(got) {
+		if !strings.HasPrefix(line, "[DEBUG]") && !strings.Contains(line, program) {
+			t.Errorf("what is said about the child is more than detail: %s", line)
+		}
+	}
+
+	got = logged("longline@census")
+	want := strings.Repeat("x", maxLine) + "... (1044480 more bytes)\n"
+	if !strings.Contains(got, want) || len(got) > 2*maxLine {
+		t.Errorf("a line of 1 MiB is logged as %d bytes", len(got))
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\n":              "plain",
+		"a\tb":                 "a b",
+		"a\r\nb\x00":           `a\x0d\x0ab\x00`,
+		"\x1b[31mred\x7f":      `\x1b[31mred\x7f`,
+		"\xff\xfe":             `\xff\xfe`,
+		"\u202eevil":           `\u202eevil`,
+		"\u009b31m":            `\u009b31m`,
+		"größe \ufffd":         "größe \ufffd",
+		"0123456789abcdefghij": "0123456789abcdef... (4 more bytes)",
+	} {
+		if got := printable(in, 16); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
 	}
 }
 
@@ -520,8 +610,8 @@ func TestHandlerError(t *testing.T) {
 
 // A slow caller is not mistaken for a child that hangs.
 func TestSlowHandler(t *testing.T) {
-	o := options(t, "none")
-	o.Deadlines.Idle = 300 * time.Millisecond
+	o := options(t, "count=50000") // more than fits into the flow-control window
+	o.Deadlines.Idle = time.Second
 	a, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -529,7 +619,7 @@ func TestSlowHandler(t *testing.T) {
 	slept := false
 	err = a.Census(t.Context(), &reachv1.CensusRequest{}, func(*reachv1.CensusResponse) error {
 		if !slept {
-			time.Sleep(600 * time.Millisecond)
+			time.Sleep(1500 * time.Millisecond)
 			slept = true
 		}
 		return nil

@@ -152,10 +152,10 @@ func (l childLog) Log(level hclog.Level, msg string, args ...any) {
 		switch arg := arg.(type) {
 		case bool, int, int64, uint64, float64:
 		default:
-			args[i] = printable(fmt.Sprint(arg), maxLine)
+			args[i] = printable(fmt.Sprint(arg), 2*maxLine)
 		}
 	}
-	l.Logger.Log(level, printable(msg, maxLine), args...)
+	l.Logger.Log(level, printable(msg, 2*maxLine), args...)
 }
 
 func (l childLog) Trace(msg string, args ...any) { l.Log(hclog.Trace, msg, args...) }
