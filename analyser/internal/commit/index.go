@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -104,25 +105,22 @@ func (x *packIndex) lookup(id plumbing.Hash) (offset int64, ok bool, err error) 
 	if lo == hi {
 		return 0, false, nil
 	}
-	pos, err := x.search(id, lo, hi)
-	if err != nil || pos == hi {
+	pos, exact, err := x.search(id, lo, hi)
+	if err != nil || !exact {
 		return 0, false, err
-	}
-	var name [idSize]byte
-	if _, err := x.r.ReadAt(name[:], x.names+pos*x.stride); err != nil {
-		return 0, false, err
-	}
-	if plumbing.Hash(name) != id {
-		return 0, false, nil
 	}
 	offset, err = x.offsetAt(pos)
 	return offset, err == nil, err
 }
 
+var windows = sync.Pool{New: func() any { return new([nameWindow * (idSize + 4)]byte) }}
+
 // search returns the first position in [lo, hi) whose id is not less than id,
-// or hi. In an index that is not sorted it ends as fast and finds nothing.
-func (x *packIndex) search(id plumbing.Hash, lo, hi int64) (int64, error) {
-	var window [nameWindow * (idSize + 4)]byte
+// or hi, and whether it is id. In an index that is not sorted it ends as fast
+// and may not find what is there.
+func (x *packIndex) search(id plumbing.Hash, lo, hi int64) (pos int64, exact bool, err error) {
+	window := windows.Get().(*[nameWindow * (idSize + 4)]byte)
+	defer windows.Put(window)
 	for guess := 0; hi-lo > nameWindow; guess++ {
 		// By proportion first; by halves when that does not converge.
 		mid := lo + (hi-lo)/2
@@ -135,7 +133,7 @@ func (x *packIndex) search(id plumbing.Hash, lo, hi int64) (int64, error) {
 		n := int64(nameWindow)
 		b := window[:(n-1)*x.stride+idSize]
 		if _, err := x.r.ReadAt(b, x.names+start*x.stride); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		first, last := b[:idSize], b[(n-1)*x.stride:]
 		switch {
@@ -148,19 +146,19 @@ func (x *packIndex) search(id plumbing.Hash, lo, hi int64) (int64, error) {
 		}
 	}
 	if lo == hi {
-		return hi, nil
+		return hi, false, nil
 	}
 	n := hi - lo
 	b := window[:(n-1)*x.stride+idSize]
 	if _, err := x.r.ReadAt(b, x.names+lo*x.stride); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	for i := range n {
-		if bytes.Compare(b[i*x.stride:i*x.stride+idSize], id[:]) >= 0 {
-			return lo + i, nil
+		if c := bytes.Compare(b[i*x.stride:i*x.stride+idSize], id[:]); c >= 0 {
+			return lo + i, c == 0, nil
 		}
 	}
-	return hi, nil
+	return hi, false, nil
 }
 
 func (x *packIndex) offsetAt(pos int64) (int64, error) {
@@ -198,7 +196,7 @@ func (x *packIndex) withPrefix(prefix string, found func(plumbing.Hash) bool) er
 	if lo == hi {
 		return nil
 	}
-	pos, err := x.search(least, lo, hi)
+	pos, _, err := x.search(least, lo, hi)
 	for ; err == nil && pos < hi; pos++ {
 		var id plumbing.Hash
 		if _, err = x.r.ReadAt(id[:], x.names+pos*x.stride); err != nil {

@@ -295,7 +295,7 @@ func unquoteC(s string) (string, bool) {
 			out = append(out, meant[strings.IndexByte(plain, s[i+1])])
 			i++
 		case i+3 < len(s) && '0' <= s[i+1] && s[i+1] <= '3' && isOctal(s[i+2]) && isOctal(s[i+3]):
-			out = append(out, (s[i+1]-'0')<<6|(s[i+2]-'0')<<3|s[i+3]-'0')
+			out = append(out, (s[i+1]-'0')<<6|(s[i+2]-'0')<<3|(s[i+3]-'0'))
 			i += 3
 		default:
 			return "", false
