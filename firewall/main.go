@@ -5,7 +5,8 @@
 //	go run ./firewall -update    rewrite the committed list of what it holds
 //	go run ./firewall -binary B  judge the symbols of a linked analyser as well
 //
-// Exit codes: 0 clean, 1 violation, 2 could not tell.
+// Exit codes: 0 clean, 1 violation, 2 could not tell. (`go run` itself makes 1
+// of every code but 0; `go build -o bin/firewall ./firewall` keeps them apart.)
 package main
 
 import (
@@ -20,14 +21,14 @@ import (
 	"path/filepath"
 
 	"github.com/gitops-reach/reach/firewall/imports"
+	"github.com/gitops-reach/reach/firewall/symbols"
 )
 
 // Exit codes. Not being able to tell is never success.
 const (
-	exitClean       = 0
-	exitViolation   = 1
-	exitCannotTell  = 2
-	exitCannotUsage = 2
+	exitClean      = 0
+	exitViolation  = 1
+	exitCannotTell = 2
 )
 
 func main() {
@@ -40,18 +41,61 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("firewall", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	root := flags.String("C", ".", "`folder` that holds go.mod")
+	binary := flags.String("binary", "", "linked analyser to judge as well, a `file`")
 	update := flags.Bool("update", false, "rewrite "+imports.DepsFile+", keeping its reasons")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return exitClean
 		}
-		return exitCannotUsage
+		return exitCannotTell
 	}
 	if flags.NArg() > 0 {
 		fmt.Fprintf(stderr, "firewall: unexpected argument %q\n", flags.Arg(0))
-		return exitCannotUsage
+		return exitCannotTell
 	}
-	return wall1(ctx, *root, *update, stdout, stderr)
+	code := wall1(ctx, *root, *update, stdout, stderr)
+	if *binary != "" {
+		code = max(code, wall2(*root, *binary, stdout, stderr))
+	}
+	return code
+}
+
+func wall2(root, binary string, stdout, stderr io.Writer) int {
+	violations, left, read, err := audit(filepath.Join(root, symbols.PolicyFile), binary)
+	if err != nil {
+		fmt.Fprintf(stderr, "symbols: could not tell: %v\n", err)
+		return exitCannotTell
+	}
+	for _, v := range violations {
+		fmt.Fprintln(stdout, v)
+	}
+	for _, r := range left {
+		fmt.Fprintf(stdout, "symbols: left: %s (%s): %s\n", r.Function, r.Category, r.Why)
+	}
+	if n := len(violations); n > 0 {
+		fmt.Fprintf(stdout, "symbols: %d violations\n", n)
+		return exitViolation
+	}
+	fmt.Fprintf(stdout, "symbols: clean: %d functions, %d left with a reason\n", len(read.Functions), len(left))
+	return exitClean
+}
+
+func audit(policy, binary string) ([]symbols.Violation, []symbols.Remainder, *symbols.Binary, error) {
+	f, err := os.Open(policy)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer f.Close()
+	rules, err := symbols.ParseRules(symbols.PolicyFile, f)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	read, err := symbols.Read(binary)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	violations, left, err := rules.Audit(read)
+	return violations, left, read, err
 }
 
 func wall1(ctx context.Context, root string, update bool, stdout, stderr io.Writer) int {
