@@ -1,6 +1,7 @@
 package commit
 
-// Limits bound what a repository can cost. A zero field means its default.
+// Limits bound what a repository can cost. A field that is not
+// positive means its default.
 type Limits struct {
 	// MaxBlob is the largest blob that is read, in bytes: 64 MiB.
 	MaxBlob int64
@@ -28,12 +29,12 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	set := func(v *int64, d int64) {
-		if *v == 0 {
+		if *v <= 0 {
 			*v = d
 		}
 	}
 	setInt := func(v *int, d int) {
-		if *v == 0 {
+		if *v <= 0 {
 			*v = d
 		}
 	}
@@ -44,7 +45,9 @@ func (l Limits) withDefaults() Limits {
 	setInt(&l.MaxDeltaDepth, 5_000)
 	set(&l.MaxInflated, 256<<20)
 	set(&l.MaxWork, 2<<30)
-	set(&l.DeltaCache, 32<<20)
+	if l.DeltaCache == 0 {
+		l.DeltaCache = 32 << 20
+	}
 	l.MaxInflated = max(l.MaxInflated, l.MaxBlob)
 	return l
 }
