@@ -45,7 +45,7 @@ func TestArchiveAgreesWithUpstream(t *testing.T) {
 	patterns := []string{"*.yaml", "/a", "!a", "apps/", "!/deploy", "/*", "**/x.yaml", "a/**", "# no", "", "b/*.tmp", "!*.png", "docs/**/a", "[ab]", "a/b", "*.sops*", "[", "**"}
 	pick := func(from []string) string { return from[rng.IntN(len(from))] }
 	kept := 0
-	for round := range 400 {
+	for round := range 150 {
 		files := map[string]string{}
 		for range 2 + rng.IntN(12) {
 			parts := make([]string, 1+rng.IntN(4))
@@ -95,7 +95,7 @@ func TestArchiveAgreesWithUpstream(t *testing.T) {
 			}
 		}
 	}
-	if kept < 500 {
+	if kept < 200 {
 		t.Errorf("only %d files were kept in all rounds: the test shows nothing", kept)
 	}
 }

@@ -58,11 +58,18 @@ func failed(res *controller.Result, f *kustomize.Failure) *controller.Result {
 // readObjects is the way of the build's text back into objects (upstream:
 // fluxcd/pkg/ssa/utils ReadObjects): an object with a top-level list "items"
 // is replaced by its items, and what is no Kubernetes object or is a
-// kustomization file is left out without an error.
+// kustomization file is left out without an error. Only a missing kind fails.
 func readObjects(in []*kustomize.Object, res *controller.Result) []*kustomize.Object {
 	var out []*kustomize.Object
 	for i, o := range in {
 		items := lookup(o.Node, "items")
+		if identityText(o.Node, "kind") == "" {
+			res.Failure = &kustomize.Failure{
+				Code: "not_an_object", Pos: o.Origin,
+				Message: "the kind of an object is no string any more after its variables are substituted",
+			}
+			return nil
+		}
 		reason := skipped(o)
 		switch {
 		case items != nil && items.Kind == yaml.SequenceNode:
@@ -98,7 +105,7 @@ func readObjects(in []*kustomize.Object, res *controller.Result) []*kustomize.Ob
 func skipped(o *kustomize.Object) string {
 	apiVersion, kind := identityText(o.Node, "apiVersion"), identityText(o.Node, "kind")
 	name := identityText(o.Node, "metadata", "name")
-	if apiVersion == "" || kind == "" || name == "" && !o.UnknownName {
+	if apiVersion == "" || name == "" && !o.UnknownName {
 		return "not_a_kubernetes_object"
 	}
 	if strings.EqualFold(kind, "kustomization") && strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") {

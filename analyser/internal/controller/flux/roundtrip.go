@@ -49,10 +49,7 @@ func carryLines(from, to *yaml.Node, rename func(string) string) {
 	switch {
 	case from.Kind != to.Kind || to.Kind == yaml.ScalarNode:
 		if to.Kind == yaml.ScalarNode && from.Kind == yaml.ScalarNode {
-			to.Style = from.Style
-			if strings.Contains(to.Value, "\n") != strings.Contains(from.Value, "\n") {
-				to.Style = 0
-			}
+			to.Style = carriedStyle(from, to)
 		}
 		for _, c := range to.Content {
 			setLines(c, from.Line)
@@ -86,6 +83,22 @@ func carryLines(from, to *yaml.Node, rename func(string) string) {
 			}
 		}
 	}
+}
+
+// carriedStyle keeps what the style says about lines, without changing what the
+// scalar is: text that stood in a block scalar starts below its line, other
+// text does not.
+func carriedStyle(from, to *yaml.Node) yaml.Style {
+	const block = yaml.LiteralStyle | yaml.FoldedStyle
+	switch {
+	case to.ShortTag() != "!!str":
+		return to.Style
+	case from.Style&block != 0 && strings.Contains(to.Value, "\n"):
+		return from.Style
+	case to.Style&block != 0:
+		return yaml.DoubleQuotedStyle
+	}
+	return to.Style
 }
 
 func setLines(n *yaml.Node, line int) {

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/kyaml/resid"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
@@ -304,14 +305,13 @@ func optedOut(n *yaml.Node) bool {
 }
 
 // idOf is the identity by which kustomize tells objects apart: the version is
-// part of it, and no namespace means "default".
+// part of it, no namespace means "default", and a name that is no string
+// counts as its text.
 func idOf(o *kustomize.Object) resid.ResId {
-	id := resid.NewResIdWithNamespace(
-		resid.NewGvk(o.Ref.Group, o.Ref.Version, o.Ref.Kind), o.Ref.Name, o.Ref.Namespace)
-	return resid.ResId{
-		Gvk:  resid.Gvk{Group: id.Group, Version: id.Version, Kind: id.Kind},
-		Name: id.Name, Namespace: id.EffectiveNamespace(),
-	}
+	n := kyaml.NewRNode(o.Node)
+	id := resid.NewResIdWithNamespace(resid.GvkFromNode(n), n.GetName(), n.GetNamespace())
+	id.Namespace = id.EffectiveNamespace()
+	return id
 }
 
 // quoteName shows a name without letting it break the line.
