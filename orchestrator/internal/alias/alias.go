@@ -10,6 +10,7 @@
 package alias
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,38 +70,54 @@ func (m Mapping) Over(n Mapping) Mapping {
 	}
 }
 
-// Complete returns m with a default alias for each name that is known and has
-// none: hub-1, spoke-2, cluster-3, repository, owner, git-host. Names of a role
-// are numbered in their sorted order, so that the same names give the same
-// aliases, and around the numbers and words that are taken. An alias never
+// Complete returns m with an alias for each name that is known and has none: the
+// one that it had before, as long as that can still do its work, else a default:
+// hub-1, spoke-2, cluster-3, repository, owner, git-host. Names of a role are
+// numbered in their sorted order, so that the same names give the same aliases,
+// and around the numbers and words that are taken. No alias that is chosen here
 // holds a real name. Owners, hosts and repositories whose names are ordinary
 // words of the field are left alone: they identify nobody and stand in every
 // second path.
 //
-// The error, if any, names two names that would become one or an alias that
-// gives a name away.
-func (m Mapping) Complete(known Known) (Mapping, error) {
-	out := m.Over(Mapping{})
+// The error, if any, names two names of m that would become one or an alias of m
+// that gives a name away.
+func (m Mapping) Complete(before Mapping, known Known) (Mapping, error) {
+	out := m.Over(before)
 	var open []request
+	add := func(into map[string]string, real, prefix string, numbered bool) {
+		open = append(open, request{into: into, real: real, prefix: prefix, numbered: numbered})
+		into[real] = ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(known.Clusters)) {
 		if out.Clusters[name] == "" {
-			open = append(open, request{into: out.Clusters, real: name, prefix: known.Clusters[name], numbered: true})
+			add(out.Clusters, name, known.Clusters[name], true)
 		}
 	}
 	for _, p := range known.Repository.parts() {
-		if _, cluster := known.Clusters[p.real]; cluster || out.has(p.real) || ordinary(p.real) {
-			continue
+		if _, cluster := known.Clusters[p.real]; !cluster && !out.has(p.real) && !ordinary(p.real) {
+			add(out.Repository, p.real, p.role, false)
 		}
-		open = append(open, request{into: out.Repository, real: p.real, prefix: p.role})
 	}
-	// Aliases are chosen with all real names in view, those that are still
-	// without one included.
-	for _, r := range open {
-		r.into[r.real] = ""
-	}
+	// From here on all real names are in view, those without an alias included.
 	real, taken := newMatcher(out.pairs()), map[string]bool{}
-	for _, p := range out.pairs() {
+	for _, p := range m.pairs() {
 		taken[strings.ToLower(p.alias)] = true
+	}
+	for _, part := range []struct{ given, all map[string]string }{
+		{m.Clusters, out.Clusters}, {m.Repository, out.Repository}, {m.Words, out.Words},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(part.all)) {
+			alias := part.all[name]
+			if _, given := part.given[name]; given || alias == "" {
+				continue
+			}
+			if key := strings.ToLower(alias); taken[key] || real.has(alias) {
+				// A name that is new, or newly configured, is in its way.
+				add(part.all, name, cmp.Or(known.Clusters[name], "name"), true)
+			} else {
+				taken[key] = true
+			}
+		}
 	}
 	for _, r := range open {
 		name := r.choose(real.has, taken)

@@ -107,9 +107,8 @@ type census struct {
 	place   place
 	config  *config.Config
 	request *reachv1.CensusRequest
-	// given are the aliases of the configuration and of the alias file; stored
-	// those of the file alone.
-	given, stored alias.Mapping
+	// stored are the aliases of the alias file.
+	stored alias.Mapping
 }
 
 // newCensus checks all that can be checked before the analyser starts.
@@ -153,7 +152,6 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 			return nil, err
 		}
 	}
-	c.given = alias.Mapping(c.config.Aliases).Over(c.stored)
 	c.request = c.config.Request(roots...)
 	c.request.Revision = f.rev
 	return c, nil
@@ -223,7 +221,7 @@ func (c *census) names(r *stream.Recording) (names, error) {
 			known.Clusters[s.Name] = "cluster"
 		}
 	}
-	mapping, err := c.given.Complete(known)
+	mapping, err := alias.Mapping(c.config.Aliases).Complete(c.stored, known)
 	if err != nil {
 		return names{}, usageError{err}
 	}

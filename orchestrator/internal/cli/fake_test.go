@@ -66,21 +66,35 @@ func readStream(name string) ([]*reachv1.CensusResponse, error) {
 	return out, nil
 }
 
-// startFake replays the stream of the file $STREAM. $STREAM_BREAKS, when set, is
-// the number of messages after which the analyser dies.
+// startFake replays the stream of the file $STREAM. After as many messages as
+// $STREAM_BREAKS says the analyser dies; after $STREAM_HANGS it makes the file
+// "hanging" and says nothing more.
 func startFake(context.Context, string, string) (analyser, error) {
 	messages, err := readStream(os.Getenv("STREAM"))
 	if err != nil {
 		return nil, err
 	}
-	f := &fakeAnalyser{messages: messages}
-	if n, err := strconv.Atoi(os.Getenv("STREAM_BREAKS")); err == nil {
-		f.before = func(_ context.Context, i int) error {
-			if i == n {
-				return fmt.Errorf("the analyser was ended by signal \"killed\" after %d messages", n)
+	breaks, hangs := number("STREAM_BREAKS"), number("STREAM_HANGS")
+	return &fakeAnalyser{messages: messages, before: func(ctx context.Context, i int) error {
+		switch i {
+		case breaks:
+			return fmt.Errorf("the analyser was ended by signal \"killed\" after %d messages", i)
+		case hangs:
+			if err := os.WriteFile("hanging", nil, 0o600); err != nil {
+				return err
 			}
-			return nil
+			<-ctx.Done()
+			return ctx.Err()
 		}
+		return nil
+	}}, nil
+}
+
+// number is the value of an environment variable, -1 when it is none.
+func number(name string) int {
+	n, err := strconv.Atoi(os.Getenv(name))
+	if err != nil {
+		return -1
 	}
-	return f, nil
+	return n
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,7 +45,10 @@ func findPlace(c clone.Clone, out, aliasFile string) (place, error) {
 		if err != nil {
 			return place{}, err
 		}
-		p.base, p.aliasFile = base, base+".aliases.json"
+		// One for each clone, so that aliases stay what they are from commit to
+		// commit; its name, which is printed, says nothing.
+		id := sha256.Sum256([]byte(c.CommonDir))
+		p.base, p.aliasFile = base, filepath.Join(base, fmt.Sprintf("aliases-%x.json", id[:4]))
 	}
 	if err := writable(p.folder + p.base); err != nil {
 		return place{}, err
@@ -58,8 +62,8 @@ func findPlace(c clone.Clone, out, aliasFile string) (place, error) {
 		if err := outside(c, file, "the alias file", "--alias-file"); err != nil {
 			return place{}, err
 		}
-		if within(file, p.folder+p.base) && (p.folder != "" || file == p.base) {
-			return place{}, fmt.Errorf("the alias file %s would be part of the report %s: it holds real names, so name a place outside with --alias-file", file, p.folder+p.base)
+		if p.folder != "" && within(file, p.folder) {
+			return place{}, fmt.Errorf("the alias file %s would be part of the report %s: it holds real names, so name a place outside with --alias-file", file, p.folder)
 		}
 	}
 	return p, nil

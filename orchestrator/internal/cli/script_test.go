@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -32,6 +31,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	binary := buildAnalyser(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "..", "testdata", "script"),
 		UpdateScripts:       *update,
@@ -39,7 +39,7 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			for _, v := range [][2]string{
 				{"STREAM", stream},
-				{"ANALYSER", buildAnalyser(t)},
+				{"ANALYSER", binary},
 				// 2025-12-03 10:53:20 UTC, three days after the commit of STREAM.
 				{"SOURCE_DATE_EPOCH", "1764759200"},
 				{"GIT_CONFIG_NOSYSTEM", "1"},
@@ -53,37 +53,26 @@ func TestScript(t *testing.T) {
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "analyser" {
-				return buildAnalyser(t) != "", nil
+				return binary != "", nil
 			}
 			return false, nil
 		},
 	})
 }
 
-// buildAnalyser builds the real analyser once, or returns "" with a line in the
-// log when there is none to build.
-var buildAnalyser = func() func(t *testing.T) string {
-	var once sync.Once
-	var binary string
-	return func(t *testing.T) string {
-		once.Do(func() {
-			source := filepath.Join("..", "..", "..", "analyser")
-			if _, err := os.Stat(filepath.Join(source, "main.go")); err != nil {
-				t.Log("no analyser to build: scripts that need one are skipped")
-				return
-			}
-			dir, err := os.MkdirTemp("", "reach-analyser-*")
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(dir, "reach-analyser")
-			build := exec.Command("go", "build", "-o", path, ".")
-			build.Dir = source
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("building the analyser: %v\n%s", err, out)
-			}
-			binary = path
-		})
-		return binary
+// buildAnalyser builds the real analyser into a folder of the test, or returns
+// "" with a line in the log when there is none to build.
+func buildAnalyser(t *testing.T) string {
+	source := filepath.Join("..", "..", "..", "analyser")
+	if _, err := os.Stat(filepath.Join(source, "main.go")); err != nil {
+		t.Log("no analyser to build: scripts that need one are skipped")
+		return ""
 	}
-}()
+	binary := filepath.Join(t.TempDir(), "reach-analyser")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Dir = source
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the analyser: %v\n%s", err, out)
+	}
+	return binary
+}

@@ -88,9 +88,6 @@ func (p *page) header() {
 		}
 		walls = append(walls, fmt.Sprintf("%s %s (%s)", plain(w.Name), state, plain(w.Detail)))
 	}
-	if len(walls) == 0 {
-		walls = []string{"**the analyser named no wall**"}
-	}
 	p.line("Seal of the analyser: %s.", strings.Join(walls, ", "))
 	if h.Shallow {
 		p.line("The clone is shallow: history that is absent is reported as absent.")

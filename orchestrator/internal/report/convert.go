@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,8 +81,18 @@ func HeaderFromProto(h *reachv1.Header) Header {
 	for _, w := range h.GetWalls() {
 		out.Walls = append(out.Walls, Wall{Name: w.GetName(), Stands: w.GetStands(), Detail: w.GetDetail()})
 	}
+	for _, name := range wallNames {
+		named := slices.ContainsFunc(out.Walls, func(w Wall) bool { return w.Name == name })
+		if !named {
+			out.Walls = append(out.Walls, Wall{Name: name, Detail: "the analyser does not speak of it"})
+		}
+	}
 	return out
 }
+
+// wallNames are the walls of the seal. One that an analyser does not speak of
+// does not stand.
+var wallNames = []string{"imports", "symbols", "landlock", "seccomp"}
 
 // CensusFromProto translates the summary and the rule results. Data is the
 // caller's to fill in.

@@ -39,10 +39,13 @@ func (p *printer) clusters(d *report.Digest) {
 	}
 	if len(parts) == 0 {
 		p.heading("Clusters", "none: nothing says who reconciles this repository")
+		for _, n := range d.Census.Notes[:min(shownNotes, len(d.Census.Notes))] {
+			p.text(2, report.Printable(n))
+		}
 		return
 	}
 	p.heading("Clusters", "%s", strings.Join(parts, ", "))
-	t := newTable("", "", "reconciled from", "", "what lands there")
+	t := newTable(column{}, column{}, column{title: "reconciled from"}, column{optional: true}, column{title: "what lands there"})
 	for i, c := range hubsFirst(d.Census.Clusters) {
 		if i == shownClusters {
 			break
@@ -85,11 +88,15 @@ func pathOrTop(path string) string {
 	return report.Printable(path)
 }
 
+// platform is what is known about the kind of cluster, "" when nothing is.
 func platform(c report.Cluster) string {
-	if c.Flavour == "" || c.Platform == "" {
-		return report.Printable(c.Flavour + c.Platform)
+	var known []string
+	for _, s := range []string{c.Flavour, c.Platform} {
+		if s != "" && s != "unknown" {
+			known = append(known, report.Printable(s))
+		}
 	}
-	return report.Printable(c.Flavour + " on " + c.Platform)
+	return strings.Join(known, " on ")
 }
 
 func landed(by map[string]int) string {
@@ -108,8 +115,9 @@ func (p *printer) coverage(d *report.Digest) {
 	if len(d.Rows) == 0 {
 		return
 	}
-	t := newTable("root", "on", "files", "analysable", "not analysed", "unresolved", "uncovered", "inputs")
-	t.numbers(2, 3, 4, 5, 6, 7)
+	number := func(title string) column { return column{title: title, number: true} }
+	t := newTable(column{title: "root"}, column{title: "on", optional: true}, number("files"), number("analysable"),
+		number("seen only"), number("unresolved"), number("uncovered"), column{title: "inputs", number: true, optional: true})
 	for _, r := range worstRows(d.Rows) {
 		root := report.Printable(r.Root)
 		if root == "" {
@@ -122,6 +130,9 @@ func (p *printer) coverage(d *report.Digest) {
 	t.print(p, 2)
 	if more := len(d.Rows) - shownRoots; more > 0 {
 		p.line("  and %s more, with fewer files that are not analysable, in coverage.jsonl", count(more, "root"))
+	}
+	if c.SeenNotAnalysed > 0 {
+		p.text(2, "seen only: placed, but of a kind that no pack handles (below)")
 	}
 	if len(d.UnresolvedFor) > 0 {
 		p.text(2, "unresolved because: "+tally(d.UnresolvedFor, byCount(d.UnresolvedFor)))
@@ -140,10 +151,12 @@ func worstRows(rows []*report.CoverageRow) []*report.CoverageRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *report.CoverageRow) bool { return !slices.Contains(worst, r) })
 }
 
-// zero keeps a table calm: what is not there is a dot.
+// nothing keeps a table calm where there is a zero.
+const nothing = "·"
+
 func zero(n int) string {
 	if n == 0 {
-		return "·"
+		return nothing
 	}
 	return fmt.Sprint(n)
 }
@@ -166,6 +179,10 @@ func have(n int, noun string) string {
 
 func (p *printer) kustomizations(d *report.Digest) {
 	c := d.Census.Counts
+	if c.Kustomizations+c.HelmReleases+c.Objects == 0 {
+		p.heading("Kustomizations", "none that a root leads to")
+		return
+	}
 	p.heading("Kustomizations", "%d: %s; %s, %s", c.Kustomizations, tally(c.KustomizationsByState, states),
 		count(c.HelmReleases, "HelmRelease"), count(c.Objects, "object"))
 	for i, k := range d.Troubled {
@@ -222,6 +239,10 @@ func (p *printer) notAnalysed(d *report.Digest) {
 			best = &d.Census.Packs[i]
 		}
 	}
+	if d.Census.Counts.Objects == 0 {
+		p.heading("Not analysed", "no object was placed, so nothing is known about their kinds")
+		return
+	}
 	if objects == 0 {
 		p.heading("Not analysed", "nothing: every kind that was placed belongs to a pack that is handled")
 		return
@@ -240,7 +261,7 @@ func (p *printer) notAnalysed(d *report.Digest) {
 }
 
 func (p *printer) notes(d *report.Digest) {
-	if len(d.Census.Notes) == 0 {
+	if len(d.Census.Notes) == 0 || len(d.Census.Clusters) == 0 {
 		return
 	}
 	p.heading("Notes", "%s", report.Printable(d.Census.Notes[0]))

@@ -16,7 +16,8 @@ import (
 
 // Options say where the summary is shown.
 type Options struct {
-	// Width of the lines in columns; 0 means 100.
+	// Width of the lines in columns; 0 means that nothing limits it: text is
+	// then wrapped at 100 and tables are as wide as they need.
 	Width int
 	// Color allows escape sequences for colour.
 	Color bool
@@ -32,15 +33,18 @@ type printer struct {
 	Options
 	out io.Writer
 	err error
+	// tableWidth is the width of tables; Width that of text, which is harder to
+	// read when it is long.
+	tableWidth int
 }
 
 // Text writes the summary of a whole census.
 func Text(w io.Writer, d *report.Digest, o Options) error {
-	if o.Width <= 0 {
-		o.Width = 100
+	p := &printer{Options: o, out: w, tableWidth: 1 << 20}
+	if o.Width > 0 {
+		p.tableWidth = max(o.Width, 40)
 	}
-	o.Width = max(o.Width, 40)
-	p := &printer{Options: o, out: w}
+	p.Width = min(p.tableWidth, 100)
 	p.commit(d)
 	p.clusters(d)
 	p.coverage(d)
@@ -112,10 +116,10 @@ func (p *printer) commit(d *report.Digest) {
 		p.line("  names      aliases")
 	}
 	if h.Shallow {
-		p.line("  clone      shallow: history that is absent is reported as absent, not as missing files")
+		p.line("  clone      shallow: what is absent is reported as absent, not as missing")
 	}
 	if h.Partial {
-		p.line("  clone      partial: objects that are absent are reported as absent, not as missing files")
+		p.line("  clone      partial: what is absent is reported as absent, not as missing")
 	}
 }
 
@@ -165,8 +169,6 @@ func (p *printer) seal(walls []report.Wall) string {
 		}
 	}
 	switch {
-	case len(walls) == 0:
-		return p.paint(red, "the analyser named no wall")
 	case len(fell) == 0:
 		return p.paint(green, "all walls stand") + ": " + strings.Join(stand, ", ")
 	case len(stand) == 0:
@@ -179,6 +181,6 @@ func (p *printer) end() {
 	if p.Folder != "" {
 		p.line("")
 		p.line("%s  %s", p.paint(bold, "Report"), report.Printable(p.Folder))
-		p.line("        report.md to read; census.json and one JSON object a line in *.jsonl for tools")
+		p.text(8, "report.md to read; census.json and *.jsonl, one object a line, for tools")
 	}
 }
