@@ -100,6 +100,7 @@ func agreeOnLines(f *File, content string, want, got []*yaml.Node) string {
 	for _, loc := range upstreamSeparator.FindAllStringIndex(text, -1) {
 		starts = append(starts, strings.Count(text[:loc[1]], "\n"))
 	}
+	last := snapshot.Lines([]byte(content))
 	known := map[int]bool{}
 	for _, s := range starts {
 		known[s] = true
@@ -113,7 +114,7 @@ func agreeOnLines(f *File, content string, want, got []*yaml.Node) string {
 		var walk func(w, g *yaml.Node) string
 		walk = func(w, g *yaml.Node) string {
 			// The parser sees one more line than there is in a file that ends in "?".
-			line := min(w.Line+shift, snapshot.Lines([]byte(content)))
+			line := min(w.Line+shift, last)
 			if g.Line-int(f.Base) != line {
 				return fmt.Sprintf("line %d, want %d", g.Line-int(f.Base), line)
 			}
@@ -157,17 +158,17 @@ func agreeOnResources(f *File, content string) string {
 	return ""
 }
 
-// unlike reports the first difference between two trees but for their lines;
+// unlike reports the first difference between two trees but for lines and columns;
 // cmp.Diff is too slow for manifests of a megabyte.
 func unlike(w, g *yaml.Node) string {
 	type own struct {
 		Kind                                 yaml.Kind
 		Style                                yaml.Style
 		Tag, Value, Anchor, Head, Line, Foot string
-		Column, Children                     int
+		Children                             int
 	}
 	of := func(n *yaml.Node) own {
-		return own{n.Kind, n.Style, n.Tag, n.Value, n.Anchor, n.HeadComment, n.LineComment, n.FootComment, n.Column, len(n.Content)}
+		return own{n.Kind, n.Style, n.Tag, n.Value, n.Anchor, n.HeadComment, n.LineComment, n.FootComment, len(n.Content)}
 	}
 	if of(w) != of(g) {
 		return cmp.Diff(of(w), of(g))
