@@ -64,25 +64,20 @@ func dialOptions(p *process, o Options) []grpc.DialOption {
 			grpc.MaxCallRecvMsgSize(o.Limits.MessageBytes),
 			grpc.MaxCallSendMsgSize(reachv1.MaxRequestBytes)),
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			switch {
-			case method == "/plugin.GRPCController/Shutdown":
+			if method == "/plugin.GRPCController/Shutdown" {
 				// How this protocol asks the child to end.
 				return p.conn.CloseWrite()
-			case ofGoPlugin(method):
-				return status.Error(codes.Unimplemented, method)
 			}
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}),
 		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			if ofGoPlugin(method) {
+			if strings.HasPrefix(method, "/plugin.") {
 				return nil, status.Error(codes.Unimplemented, method)
 			}
 			return stream(ctx, desc, cc, method, opts...)
 		}),
 	}
 }
-
-func ofGoPlugin(method string) bool { return strings.HasPrefix(method, "/plugin.") }
 
 func dialer(p *process) func(context.Context, string) (net.Conn, error) {
 	var used atomic.Bool

@@ -1,0 +1,95 @@
+//go:build unix
+
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestDoesNotStart(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	for name, mode := range map[string]os.FileMode{"text": 0o755, "plain": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("not a program"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wrong := strings.Repeat("0", 64)
+	for _, c := range []struct {
+		name string
+		with func(*Options)
+		want string
+		as   error
+	}{
+		{"missing", func(o *Options) { o.Binary = filepath.Join(dir, "none") }, "none: no such file or directory", &StartError{}},
+		{"directory", func(o *Options) { o.Binary = dir }, ": not a regular file", &StartError{}},
+		{"fifo", func(o *Options) { o.Binary = filepath.Join(dir, "fifo") }, "fifo: not a regular file", &StartError{}},
+		{"not executable", func(o *Options) { o.Binary = filepath.Join(dir, "plain") }, "plain: permission denied", &StartError{}},
+		{"not a program", func(o *Options) { o.Binary = text }, "text: exec format error", &StartError{}},
+		{"wrong digest", func(o *Options) { o.Digest = wrong }, "is not the expected program and was not started: its sha256 is ", &DigestError{}},
+		{"malformed digest", func(o *Options) { o.Digest = "abc" }, `"abc" is not a SHA-256 digest in hexadecimal`, &StartError{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := options(t, "none")
+			c.with(&o)
+			a, err := Start(t.Context(), o)
+			if err == nil {
+				a.Close()
+				t.Fatal("it started")
+			}
+			if !strings.Contains(err.Error(), c.want) || fmt.Sprintf("%T", err) != fmt.Sprintf("%T", c.as) {
+				t.Errorf("%T: %v\nwant a %T with %q", err, err, c.as, c.want)
+			}
+		})
+	}
+}
+
+func TestRightDigest(t *testing.T) {
+	o := options(t, "none")
+	f, digest, err := verify(o.Binary, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	for _, d := range []string{digest, "sha256:" + digest, strings.ToUpper(digest)} {
+		o.Digest = d
+		if _, err := run(t, o); err != nil {
+			t.Errorf("digest %s: %v", d, err)
+		}
+	}
+}
+
+func TestPin(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), program)
+	if got, err := Pin(binary); got != "" || err != nil {
+		t.Errorf("without a file: %q, %v", got, err)
+	}
+	want := strings.Repeat("ab", 32)
+	for content, ok := range map[string]bool{
+		want + "  reach-analyser\n": true,
+		want:                        true,
+		"abcd  reach-analyser\n":    false,
+		"":                          false,
+	} {
+		if err := os.WriteFile(binary+".sha256", []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Pin(binary)
+		if (err == nil) != ok || ok && got != want {
+			t.Errorf("%q: %q, %v", content, got, err)
+		}
+	}
+	linkedDigest = strings.Repeat("cd", 32)
+	defer func() { linkedDigest = "" }()
+	if got, err := Pin(binary); got != linkedDigest || err != nil {
+		t.Errorf("linked: %q, %v", got, err)
+	}
+}
