@@ -127,7 +127,7 @@ func settingsFrame(b []byte) bool {
 			if c != 4 {
 				return false
 			}
-		case <-c.allRead:
+		default:
 			if c != 0 {
 				return false
 			}
