@@ -4,6 +4,10 @@
 //
 //	go run ./hack/seal -o bin/reach-analyser
 //
+// The binary is audited (firewall/symbols.txt) before it gets its name: one
+// that holds more than it should is an error and is not left behind. That is
+// why the analyser may say of itself that its symbols were audited.
+//
 // Two places keep dialers and resolvers alive in a program that never dials:
 // the default HTTP client of the standard library, and the DNS resolver that
 // gRPC registers for its clients. Both are edited in copies of the installed
@@ -17,6 +21,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +31,7 @@ import (
 	"strings"
 
 	"github.com/gitops-reach/reach/firewall/imports"
+	"github.com/gitops-reach/reach/firewall/symbols"
 )
 
 func main() {
@@ -39,7 +45,6 @@ func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("seal", flag.ContinueOnError)
 	root := flags.String("C", ".", "`folder` that holds go.mod")
 	output := flags.String("o", "bin/reach-analyser", "`file` to write, relative to -C")
-	target := flags.String("target", "./analyser", "`package` to build")
 	strip := flags.Bool("s", false, "leave out the symbol table and debug information")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -48,11 +53,19 @@ func run(args []string, stdout io.Writer) error {
 	if err := b.derive(); err != nil {
 		return err
 	}
-	if err := b.link(*target, *output, *strip); err != nil {
+	linked := *output + ".unaudited"
+	defer os.Remove(filepath.Join(*root, linked))
+	if err := b.link(linked, *strip); err != nil {
 		return err
 	}
-	binary, err := os.ReadFile(filepath.Join(*root, *output))
+	if err := b.audit(linked); err != nil {
+		return err
+	}
+	binary, err := os.ReadFile(filepath.Join(*root, linked))
 	if err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(*root, linked), filepath.Join(*root, *output)); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "%x  %s\n", sha256.Sum256(binary), *output)
@@ -167,18 +180,42 @@ func (b build) module(source, version string) error {
 	return b.write("go.sum", sum)
 }
 
-// link builds a package from the edited sources.
-func (b build) link(target, output string, strip bool) error {
-	args := []string{
-		"build", "-trimpath", "-buildvcs=false", "-tags=" + imports.Tags,
-		"-overlay=" + filepath.Join(b.dir, "overlay.json"), "-modfile=" + filepath.Join(b.dir, "go.mod"),
-		"-o", output,
-	}
+// link builds the analyser from the edited sources.
+func (b build) link(output string, strip bool) error {
+	flags := "-X github.com/gitops-reach/reach/analyser/internal/sandbox.symbols=audited"
 	if strip {
-		args = append(args, "-ldflags=-s -w")
+		flags += " -s -w"
 	}
-	_, err := b.goCommand(append(args, target)...)
+	_, err := b.goCommand("build", "-trimpath", "-buildvcs=false", "-tags="+imports.Tags, "-ldflags="+flags,
+		"-overlay="+filepath.Join(b.dir, "overlay.json"), "-modfile="+filepath.Join(b.dir, "go.mod"),
+		"-o", output, "./analyser")
 	return err
+}
+
+// audit judges what was linked.
+func (b build) audit(file string) error {
+	read, err := symbols.Read(filepath.Join(b.root, file))
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Join(b.root, symbols.PolicyFile))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rules, err := symbols.ParseRules(symbols.PolicyFile, f)
+	if err != nil {
+		return err
+	}
+	violations, _, err := rules.Audit(read)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, v := range violations {
+		failed = append(failed, errors.New(v.String()))
+	}
+	return errors.Join(failed...)
 }
 
 // goCommand runs the go command in the root and returns what it prints. The

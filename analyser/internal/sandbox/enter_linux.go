@@ -61,11 +61,12 @@ func checkDescriptors() error {
 		}
 		kind := stat.Mode & unix.S_IFMT
 		writes := flags&unix.O_ACCMODE != unix.O_RDONLY && flags&unix.O_PATH == 0
-		if !writes || kind != unix.S_IFREG && kind != unix.S_IFBLK && kind != unix.S_IFCHR {
+		device := kind == unix.S_IFBLK || kind == unix.S_IFCHR && stat.Rdev != unix.Mkdev(1, 3) // which is /dev/null
+		if !writes || kind != unix.S_IFREG && !device {
 			continue
 		}
 		if !same(standard, stat) {
-			return fmt.Errorf("descriptor %d can write to a file: start the analyser with descriptors 0 to 2 only", fd)
+			return fmt.Errorf("descriptor %d can write to a file: start the analyser with a pipe as standard output and no descriptor above 2", fd)
 		}
 	}
 	return nil

@@ -41,6 +41,20 @@ func (r Report) Walls() []Wall { return []Wall{r.Landlock, r.Seccomp} }
 // Complete reports whether everything stands.
 func (r Report) Complete() bool { return r.Landlock.Stands && r.Seccomp.Stands }
 
+// symbols is set by the linker, when the binary is made by a build that audits
+// the symbols of what it has made.
+var symbols string
+
+// Symbols is the second wall: what the linker left in this binary.
+func Symbols() Wall {
+	w := Wall{Name: "symbols", Stands: symbols == "audited"}
+	w.Detail = "built by go build, without the audit: make build"
+	if w.Stands {
+		w.Detail = "the build audited the binary: no code that starts a process, dials, listens or changes a file"
+	}
+	return w
+}
+
 func absent(why string) Report {
 	return Report{Wall{Name: "landlock", Detail: why}, Wall{Name: "seccomp", Detail: why}}
 }
