@@ -38,6 +38,10 @@ type Variables struct {
 	Always bool
 	// Inline variables win over those of From.
 	Inline map[string]string
+	// Unknown are the inline variables whose own value depends on a variable
+	// that could not be read, in ascending order. They are not in Inline, and
+	// Build takes them out of the values it is given.
+	Unknown []string
 	// From lists ConfigMaps and Secrets in the namespace of the object on its
 	// own cluster, later ones win.
 	From []VariablesFrom

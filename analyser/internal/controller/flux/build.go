@@ -34,7 +34,12 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 		}
 	}
 	if s.Variables.Declared {
-		sub := &substitution{vars: withoutNewlines(vars), complete: complete, strict: strict, always: s.Variables.Always}
+		values := withoutNewlines(vars)
+		for _, name := range s.Variables.Unknown {
+			delete(values, name)
+			complete = false
+		}
+		sub := &substitution{vars: values, complete: complete, strict: strict, always: s.Variables.Always}
 		out.Objects = sub.run(out.Objects, res)
 		if res.Failure != nil {
 			return failed(res, res.Failure)

@@ -257,7 +257,8 @@ func (d *describer) source(head string, s controller.Source) {
 // testdata/postbuild says: objects/ are what kustomize built, sync.yaml is the
 // Kustomization. Values of substituteFrom come from the ConfigMaps and Secrets
 // of cluster/. The archive's comment may hold the lines "lenient" and
-// "incomplete".
+// "incomplete"; "unknown: NAME" as its last line makes every scalar of the
+// Kustomization with a dollar sign depend on a variable of that name.
 func TestPostBuild(t *testing.T) {
 	archives(t, "testdata/postbuild/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
 		docs := document.NewReader(&position.Set{}, document.Limits{})
@@ -265,7 +266,17 @@ func TestPostBuild(t *testing.T) {
 		if len(syncs) != 1 {
 			t.Fatal("sync.yaml is not one object")
 		}
+		if name, ok := strings.CutPrefix(lastLine(a.Comment), "unknown: "); ok {
+			syncs[0].Unknown = map[*yaml.Node]string{}
+			eachScalar(syncs[0].Node, func(n *yaml.Node) bool {
+				syncs[0].Unknown[n] = name
+				return true
+			})
+		}
 		s := Engine().Read(syncs[0]).Syncs[0]
+		if s.Problem != nil {
+			t.Fatal(s.Problem.Message)
+		}
 		vars, complete := map[string]string{}, !strings.Contains(string(a.Comment), "\nincomplete\n")
 		for _, from := range s.Variables.From {
 			for _, o := range objects(t, docs, a, "cluster/") {
@@ -289,6 +300,11 @@ func TestPostBuild(t *testing.T) {
 		}
 		golden(t, file, a, "want", describeResult(t, docs.Positions(), res))
 	})
+}
+
+func lastLine(b []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return lines[len(lines)-1]
 }
 
 func dump(t testing.TB, os []*kustomize.Object) string {
@@ -350,4 +366,15 @@ func leaves(b *strings.Builder, o *kustomize.Object, n *yaml.Node, path string, 
 		}
 		fmt.Fprintf(b, "%s = %s %q %s%s\n", path, n.ShortTag(), n.Value, at(position.Pos(n.Line)), note)
 	}
+}
+
+// TestBuild builds sync.yaml from the files below repo/ with the real builder.
+func TestBuild(t *testing.T) {
+	archives(t, "testdata/build/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
+		docs := document.NewReader(&position.Set{}, document.Limits{})
+		s := Engine().Read(objects(t, docs, a, "sync.yaml")[0]).Syncs[0]
+		view := snapshot.FromTxtar(a, "repo/")
+		res := Engine().Build(kustomize.NewBuilder(view, docs), &s, s.Variables.Inline, true, true)
+		golden(t, file, a, "want", describeResult(t, docs.Positions(), res))
+	})
 }

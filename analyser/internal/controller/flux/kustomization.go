@@ -28,13 +28,13 @@ func readKustomization(r *reader, d *controller.Declared) {
 	s.Variables = readPostBuild(spec.get("postBuild"))
 
 	common := spec.get("commonMetadata")
-	s.CommonLabels = common.get("labels").textMap()
-	s.CommonAnnotations = common.get("annotations").textMap()
+	s.CommonLabels, _ = common.get("labels").textMap()
+	s.CommonAnnotations, _ = common.get("annotations").textMap()
 
 	if dec := spec.get("decryption"); dec.set() {
 		s.Decryption = dec.get("provider").required().oneOf("sops") == "sops"
 	}
-	s.ServiceAccount = spec.get("serviceAccountName").text()
+	s.ServiceAccount = spec.get("serviceAccountName").detail()
 	s.Problem = r.problem()
 	d.Syncs = append(d.Syncs, s)
 }
@@ -93,7 +93,7 @@ func readDependsOn(f field, kind, namespace string) []controller.Dependency {
 	var out []controller.Dependency
 	for _, e := range f.list() {
 		dep := controller.Dependency{
-			Kind: kind, Namespace: e.get("namespace").text(), Name: e.get("name").required().text(), Pos: e.pos(),
+			Kind: kind, Namespace: e.get("namespace").detail(), Name: e.get("name").required().detail(), Pos: e.pos(),
 		}
 		if dep.Namespace == "" {
 			dep.Namespace = namespace
@@ -109,7 +109,7 @@ func readPostBuild(f field) controller.Variables {
 		return v
 	}
 	v.Always = f.get("substituteStrategy").oneOf("WithVariables", "Always") == "Always"
-	v.Inline = f.get("substitute").textMap()
+	v.Inline, v.Unknown = f.get("substitute").textMap()
 	for _, e := range f.get("substituteFrom").list() {
 		v.From = append(v.From, controller.VariablesFrom{
 			Kind:     e.get("kind").required().oneOf("Secret", "ConfigMap"),
@@ -146,9 +146,9 @@ func readOverlay(spec field) kustomize.Overlay {
 	for _, e := range spec.get("images").list() {
 		o.Images = append(o.Images, kustomize.Image{
 			Name:    e.get("name").required().text(),
-			NewName: e.get("newName").text(),
-			NewTag:  e.get("newTag").text(),
-			Digest:  e.get("digest").text(),
+			NewName: e.get("newName").detail(),
+			NewTag:  e.get("newTag").detail(),
+			Digest:  e.get("digest").detail(),
 		})
 	}
 	return o

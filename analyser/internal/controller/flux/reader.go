@@ -251,17 +251,40 @@ func (f field) texts() []string {
 	return out
 }
 
-// textMap is a map of strings; nil when it is absent.
-func (f field) textMap() map[string]string {
+// textMap is a map of strings; nil when it is absent. Entries that depend on
+// an unknown variable are left out of it: unknown lists their keys.
+func (f field) textMap() (m map[string]string, unknown []string) {
 	if f.node == nil || !f.is(yaml.MappingNode, "an object") {
-		return nil
+		return nil, nil
 	}
-	out := make(map[string]string, len(f.node.Content)/2)
+	m = make(map[string]string, len(f.node.Content)/2)
 	for i := 0; i+1 < len(f.node.Content); i += 2 {
 		k := f.node.Content[i].Value
-		out[k] = field{r: f.r, path: f.path + "." + k, node: f.node.Content[i+1], parent: f.node}.text()
+		e := field{r: f.r, path: f.path + "." + k, node: f.node.Content[i+1], parent: f.node}
+		if !e.known() {
+			unknown = append(unknown, k)
+			continue
+		}
+		m[k] = e.text()
 	}
-	return out
+	slices.Sort(unknown)
+	return m, unknown
+}
+
+// known reports that the text of the field does not depend on an unknown
+// variable. Fields that do not decide what lands where ask for it, so as not
+// to become a Problem.
+func (f field) known() bool {
+	_, unknown := f.r.obj.Unknown[f.node]
+	return !unknown
+}
+
+// detail is text that may be unknown: it then keeps its "${NAME}".
+func (f field) detail() string {
+	if f.node != nil && !f.known() {
+		return f.node.Value
+	}
+	return f.text()
 }
 
 // scalarStart is the line on which the text of a scalar starts.

@@ -39,7 +39,8 @@ func readResourceSet(r *reader, d *controller.Declared) {
 		set.expand(step, inputs)
 	}
 	common := spec.get("commonMetadata")
-	labels, annotations := common.get("labels").textMap(), common.get("annotations").textMap()
+	labels, _ := common.get("labels").textMap()
+	annotations, _ := common.get("annotations").textMap()
 	d.Objects = set.objects
 	if len(labels)+len(annotations) > 0 {
 		d.Objects = withMetadata(d.Objects, labels, annotations)

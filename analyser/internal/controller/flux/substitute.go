@@ -233,12 +233,10 @@ func (s *substitution) collect(o *kustomize.Object, whole *expression, res *cont
 		if err != nil {
 			return true
 		}
-		seen := map[string]bool{}
 		e.uses(func(name string, defaulted bool) {
-			if !absent[name] || seen[name] || defaulted && s.complete {
+			if !absent[name] || defaulted && s.complete {
 				return
 			}
-			seen[name] = true
 			record(name, useLine(n, name, o.Origin))
 		})
 		return true
