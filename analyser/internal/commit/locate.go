@@ -246,8 +246,13 @@ func (l *Location) followAlternates(dir string, depth int) error {
 	return nil
 }
 
+// topLevel are the names in a git directory that are read.
+var topLevel = []string{"HEAD", "config", "config.worktree", "commondir", "packed-refs", "shallow", "refs", "objects"}
+
 // followLinks finds the directories that symbolic links inside the repository
-// lead to, one level of links deep: `repo` and git-new-workdir make such.
+// lead to, one level of links deep: `repo` and git-new-workdir make such. A
+// link to a directory above the repository, or to a file in one, is refused: it
+// would open up everything there.
 func (l *Location) followLinks() error {
 	dirs := []string{l.GitDir, l.CommonDir}
 	for _, name := range []string{"refs", "refs/heads", "refs/tags", "refs/remotes"} {
@@ -256,21 +261,26 @@ func (l *Location) followLinks() error {
 	for _, objects := range l.objectDirs {
 		dirs = append(dirs, objects, filepath.Join(objects, "pack"), filepath.Join(objects, "info"))
 	}
-	for _, dir := range dirs {
+	for i, dir := range dirs {
 		entries, err := readDir(dir)
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if e.Type()&fs.ModeSymlink == 0 {
+			if e.Type()&fs.ModeSymlink == 0 || i < 2 && !slices.Contains(topLevel, e.Name()) {
 				continue
 			}
-			target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
+			link := filepath.Join(dir, e.Name())
+			target, err := filepath.EvalSymlinks(link)
 			if err != nil {
 				continue // dangling
 			}
 			if !isDirectory(target) {
 				target = filepath.Dir(target)
+			}
+			above := func(dir string) bool { return target != dir && below(dir, target) }
+			if above(l.CommonDir) || above(l.GitDir) && !below(target, l.CommonDir) {
+				return fmt.Errorf("%s is a symbolic link to %s, above the repository: %w", link, target, ErrUnsupported)
 			}
 			l.linked = append(l.linked, target)
 		}

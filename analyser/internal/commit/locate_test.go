@@ -59,6 +59,48 @@ func TestAlternates(t *testing.T) {
 	}
 }
 
+// Links to what is read are followed, others are not, and none opens up what is
+// above the repository.
+func TestLinks(t *testing.T) {
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(b *repoBuilder, target, name string) {
+		if err := os.RemoveAll(b.path(name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, b.path(name)); err != nil {
+			t.Skipf("no symbolic links here: %v", err)
+		}
+	}
+	b := newRepo(t)
+	link(b, real, "hooks")
+	link(b, real, "refs/tags")
+	dirs, err := Directories(b.dir)
+	if err != nil || len(dirs) != 2 || dirs[1] != real {
+		t.Errorf("directories %q, %v; want the second to be %q", dirs, err, real)
+	}
+	link(b, "/", "refs/tags")
+	if _, err := Directories(b.dir); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "above the repository") {
+		t.Errorf("a link to the root: %v", err)
+	}
+	c := newRepo(t)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(c.dir), "refs-file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link(c, "../refs-file", "packed-refs")
+	if _, err := Directories(c.dir); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("a link to a file above: %v", err)
+	}
+	d := newRepo(t)
+	link(d, "real-refs", "packed-refs")
+	d.write("real-refs", nil)
+	if dirs, err := Directories(d.dir); err != nil || len(dirs) != 1 {
+		t.Errorf("a link inside: %q, %v", dirs, err)
+	}
+}
+
 func TestUnquoteC(t *testing.T) {
 	tests := map[string]string{
 		`"plain"`: "plain", `"a\tb\\c\"d"rest`: "a\tb\\c\"d", `"caf\303\251"`: "café", `"open`: "", `"bad \q"`: "", `"\400"`: "", `"\`: "",
