@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestArchiveIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(before), string(after)); diff != "" {
-		t.Errorf("the archive is not what hack/acme/source says; run `go run ./hack/acme` (-archive +source):\n%s", diff)
+		t.Errorf("the archive is not what hack/acme/source says; run `go run ./hack/acme`:\n%s", diff)
 	}
 }
 
@@ -52,7 +53,7 @@ func TestGitRepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, err := git(dir, "ls-tree", "-r", "--name-only", "HEAD")
+	listed, err := exec.Command("git", "-C", dir, "ls-tree", "-r", "--name-only", "HEAD").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestGitRepository(t *testing.T) {
 			t.Errorf("%s differs from the archive", name)
 		}
 	}
-	if got := len(strings.Split(listed, "\n")); got != len(names) {
+	if got := len(strings.Fields(string(listed))); got != len(names) {
 		t.Errorf("%d files in the commit, %d in the archive", got, len(names))
 	}
 	config, err := os.ReadFile(dir + ".yaml")
