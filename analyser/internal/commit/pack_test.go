@@ -1,9 +1,12 @@
 package commit
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -73,5 +76,35 @@ func TestDeltaCache(t *testing.T) {
 		if limit == 0 && len(c.at) != len(objects) {
 			t.Errorf("%d of %d objects are kept", len(c.at), len(objects))
 		}
+	}
+}
+
+// A pack that comes within the resolution of the file system's clock is seen,
+// and one that comes later as well.
+func TestPackThatComes(t *testing.T) {
+	b := newRepo(t)
+	add := func(content string) plumbing.Hash {
+		id := blobID(content)
+		b.pack(id.String(), packed{id: id, kind: blob, size: -1, content: content})
+		return id
+	}
+	add("first")
+	now := time.Now()
+	stamp := func() {
+		if err := os.Chtimes(b.path("objects/pack"), now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stamp()
+	r := b.open(Limits{})
+	for _, content := range []string{"second", "third"} {
+		id := add(content)
+		stamp()
+		if _, err := r.object(id); err != nil {
+			t.Errorf("the %s pack: %v", content, err)
+		}
+	}
+	if _, err := r.object(blobID("none")); !errors.Is(err, ErrAbsent) {
+		t.Errorf("what no pack has: %v", err)
 	}
 }
