@@ -43,6 +43,10 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 	c := &Census{Positions: w.positions, Applied: w.applied, FilesInCommit: len(snap.Entries())}
 	reached := placement.Compute(w.applied, w.positions)
 	c.Objects = placement.Objects(w.applied)
+	w.landed = map[position.Pos]bool{}
+	for _, o := range c.Objects {
+		w.landed[o.Object.Origin] = true
+	}
 	considered, unparsed := w.considered(reached)
 	rows := coverage.RowRoots(w.applied)
 	c.Files = coverage.Files(considered, reached, rows, packs)
@@ -70,6 +74,11 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 	for _, r := range w.roots {
 		c.Roots = append(c.Roots, r.Root)
 	}
+	c.Roots = append(c.Roots, w.spokeRoots...)
+	slices.SortFunc(c.Roots, func(a, b placement.Root) int {
+		return cmp.Or(strings.Compare(string(a.Cluster), string(b.Cluster)), strings.Compare(a.Path, b.Path),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 	w.summarise()
 	c.Notes = slices.Sorted(maps.Keys(w.notes))
 	return c, ctx.Err()
@@ -155,13 +164,10 @@ func (w *worklist) hold(c *coverage.Considered, e snapshot.Entry) *finding.Unpar
 		c.Problem = err.Error()
 		return &finding.Unparsed{At: position.Position{Path: e.Path}, Code: "unreadable", Message: err.Error()}
 	}
-	for _, r := range f.Resources() {
-		if r.Ref.Kind == "" || r.Ref.Name == "" || r.Ref.Version == "" || r.Ref.Group == "kustomize.config.k8s.io" {
-			continue
-		}
-		c.Kinds = append(c.Kinds, r.Ref.GroupKind())
+	for _, r := range objects(f) {
+		c.Objects = append(c.Objects, coverage.Written{Kind: r.Ref.GroupKind(), Placed: w.landed[r.Pos]})
 	}
-	if len(c.Kinds) > 0 {
+	if len(c.Objects) > 0 {
 		c.Role = kustomize.RoleObject
 	}
 	if f.Err == nil {

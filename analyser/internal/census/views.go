@@ -37,7 +37,8 @@ func (w *worklist) view(on cluster.Name, ref controller.SourceRef, depth int) (*
 			}
 			res = r.delivers()
 		default:
-			return nil, unresolved("source_not_found", "no "+ref.String()+" is on "+string(on)+" as far as this repository shows; if it delivers this repository, say so under sources in the configuration")
+			out := unresolved("source_not_found", "no "+ref.String()+" is on "+string(on)+" as far as this repository shows; if it delivers this repository, say so under sources in the configuration")
+			return w.maybe(on, src, depth), out
 		}
 	}
 	if r := w.rootSource(on, ref); r != nil && src.Problem != nil {
@@ -69,10 +70,22 @@ func (w *worklist) view(on cluster.Name, ref controller.SourceRef, depth int) (*
 		return nil, external("other_repository", ref.String()+": "+res.Detail)
 	}
 	reason := "source_undecided"
+	if src.Object.Kind == "GitRepository" {
+		return w.maybe(on, src, depth), unresolved(reason, ref.String()+": "+res.Detail)
+	}
 	if src.Object.Kind == "OCIRepository" || src.Object.Kind == "Bucket" || src.Object.Kind == "ExternalArtifact" {
-		reason = "artifact_unmapped"
+		reason = "source_unmapped"
 	}
 	return nil, unresolved(reason, ref.String()+": "+res.Detail)
+}
+
+// maybe is the view of a source that may or may not deliver this repository.
+func (w *worklist) maybe(on cluster.Name, src *controller.Source, depth int) *controller.View {
+	if src.Object.Kind != "GitRepository" {
+		return nil
+	}
+	v, _ := w.artifact(on, src, "", depth)
+	return v
 }
 
 // delivers is what the source of a root means by definition.

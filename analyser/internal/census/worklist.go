@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -33,6 +34,8 @@ type worklist struct {
 	engines   []controller.Engine
 
 	roots    []*root
+	// spokeRoots are Syncs that another cluster put where Flux runs.
+	spokeRoots []placement.Root
 	rooted   map[cluster.Name]bool
 	merges   []merge
 	registry *cluster.Registry
@@ -41,6 +44,8 @@ type worklist struct {
 	// home is memoised for a round.
 	home []source.Home
 	raws map[*document.Document]*kustomize.Object
+	// landed are the documents of objects that some Sync applies.
+	landed map[position.Pos]bool
 	// unreadable are the files whose content could not be had.
 	unreadable map[string]error
 	builders   map[string]*kustomize.Builder
@@ -191,6 +196,7 @@ func (w *worklist) evaluate(a *placement.Applied) {
 	if a.Parent != nil && a.Blocked == nil {
 		a.Blocked = a.Parent.Blocked
 	}
+	a.Path = w.engine(a.Sync.Engine).Directory(a.Sync.Path)
 	w.decide(a)
 	switch usable := a.State == placement.Resolved || a.State == placement.Suspended; {
 	case a.Blocked == nil && !usable:
@@ -206,6 +212,10 @@ func (w *worklist) evaluate(a *placement.Applied) {
 		a.Objects = w.asWritten(a)
 	} else {
 		a.Objects = a.Result.Objects
+		a.Emptied = w.emptied(a)
+	}
+	if a.Blocked == &a.Outcome && a.HasDirectory {
+		a.Below = w.below(a)
 	}
 	w.absorb(a)
 }
@@ -231,8 +241,7 @@ func (w *worklist) decide(a *placement.Applied) {
 			return
 		}
 	}
-	engine := w.engine(a.Sync.Engine)
-	dir := engine.Directory(a.Sync.Path)
+	engine, dir := w.engine(a.Sync.Engine), a.Path
 	a.ViewKey = view.Key
 	if !view.IsDir(dir) {
 		w.missing(a, view, dir, out)
@@ -360,6 +369,60 @@ func (w *worklist) asWritten(a *placement.Applied) []*kustomize.Object {
 	return out
 }
 
+// below are the manifests below the path of a blocked Sync that its build does
+// not name.
+func (w *worklist) below(a *placement.Applied) []kustomize.Use {
+	named := map[string]bool{}
+	for _, u := range a.Result.Uses {
+		named[u.Path] = true
+	}
+	var out []kustomize.Use
+	for _, e := range w.snap.Below(a.Directory) {
+		if !e.IsFile() || !isManifest(e.Path) || named[e.Path] {
+			continue
+		}
+		role := kustomize.RoleOther
+		if kustomize.IsKustomizationFile(path.Base(e.Path)) {
+			role = kustomize.RoleKustomization
+		} else if f := w.file(e); f != nil && len(objects(f)) > 0 {
+			role = kustomize.RoleObject
+		}
+		out = append(out, kustomize.Use{Path: e.Path, Role: role})
+	}
+	return out
+}
+
+// emptied are the files that hold objects none of which is in the build.
+func (w *worklist) emptied(a *placement.Applied) map[string]bool {
+	left := map[string]bool{}
+	for _, o := range a.Result.Objects {
+		left[w.positions.Position(o.Origin).Path] = true
+	}
+	out := map[string]bool{}
+	for _, u := range a.Result.Uses {
+		if u.Role != kustomize.RoleObject || left[u.Path] {
+			continue
+		}
+		if e, ok := w.snap.Lookup(u.Path); ok && e.IsFile() {
+			if f := w.file(e); f != nil && len(objects(f)) > 0 {
+				out[u.Path] = true
+			}
+		}
+	}
+	return out
+}
+
+// objects are the resources of a file that are Kubernetes objects.
+func objects(f *document.File) []document.Resource {
+	var out []document.Resource
+	for _, r := range f.Resources() {
+		if r.Ref.Kind != "" && r.Ref.Name != "" && r.Ref.Version != "" && r.Ref.Group != "kustomize.config.k8s.io" {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // absorb records what the objects of a Sync mean to others and queues further
 // Syncs.
 func (w *worklist) absorb(a *placement.Applied) {
@@ -450,8 +513,18 @@ func (w *worklist) note(format string, args ...any) {
 }
 
 // settle puts the Syncs in order and keeps one of those that are one object
-// with one outcome.
+// with one outcome. A Sync that another cluster put where Flux runs is a root
+// there.
 func (w *worklist) settle() {
+	for _, a := range w.applied {
+		if a.Root == nil && a.Parent != nil && a.Parent.Cluster != a.Cluster && a.Blocked == nil && a.HasDirectory {
+			a.Root = &placement.Root{
+				Cluster: a.Cluster, Path: a.Directory, Namespace: a.Sync.Object.Namespace, Name: a.Sync.Object.Name,
+				DeclaredBy: "spoke", Declared: a.Sync.Pos,
+			}
+			w.spokeRoots = append(w.spokeRoots, *a.Root)
+		}
+	}
 	type same struct {
 		cluster, target cluster.Name
 		key             object.Key

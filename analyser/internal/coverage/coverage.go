@@ -29,8 +29,8 @@ const (
 // Considered is a file that the census considers.
 type Considered struct {
 	Path string
-	// Kinds of the objects written in the file, one for each object.
-	Kinds []object.GroupKind
+	// Objects written in the file.
+	Objects []Written
 	// Role by the file's own content, for files that nothing reads.
 	Role kustomize.Role
 	// Excluded is why the file is in no artifact, when that is known; empty
@@ -38,6 +38,13 @@ type Considered struct {
 	Excluded string
 	// Problem is why the file could not be read as YAML; empty otherwise.
 	Problem string
+}
+
+// Written is an object as a file holds it.
+type Written struct {
+	Kind object.GroupKind
+	// Placed reports that it lands somewhere, resolved.
+	Placed bool
 }
 
 // File is a file with its analysis state.
@@ -50,8 +57,8 @@ type File struct {
 	Placements     int
 	// Root is the row that counts the file.
 	Root string
-	// Kinds of its objects, one for each.
-	Kinds []object.GroupKind
+	// Objects that it holds.
+	Objects []Written
 }
 
 // Files gives every considered file its state. placements must be sorted; both
@@ -64,7 +71,7 @@ func Files(considered []Considered, placements []*placement.Placement, roots []R
 	out := make([]File, 0, len(considered))
 	for _, c := range considered {
 		ps := by[c.Path]
-		f := File{Path: c.Path, Role: c.Role, Placements: len(ps), Kinds: c.Kinds, Root: rowOf(c.Path, roots)}
+		f := File{Path: c.Path, Role: c.Role, Placements: len(ps), Objects: c.Objects, Root: rowOf(c.Path, roots)}
 		if len(ps) > 0 {
 			f.Role = placement.FileRole(ps)
 		}
@@ -93,9 +100,9 @@ func state(c Considered, role kustomize.Role, ps []*placement.Placement, packs *
 	if role != kustomize.RoleObject {
 		return Analysable, "", ""
 	}
-	for _, k := range c.Kinds {
-		if !packs.Of(k).Handled {
-			return SeenNotAnalysed, "kind_not_handled", k.String()
+	for _, o := range c.Objects {
+		if !packs.Of(o.Kind).Handled {
+			return SeenNotAnalysed, "kind_not_handled", o.Kind.String()
 		}
 	}
 	return Analysable, "", ""
@@ -153,8 +160,8 @@ type Row struct {
 	// RenderInputs are the files whose role is not object; they are part of
 	// the other counts.
 	RenderInputs int
-	// Seen counts the objects of kinds that no pack handles in files that are
-	// placed, by "Kind.group".
+	// Seen counts the objects that land somewhere and whose kind no pack
+	// handles, each once where it is written, by "Kind.group".
 	Seen map[string]int
 }
 
@@ -185,11 +192,9 @@ func Rows(files []File, roots []RowRoot, packs *Packs) []Row {
 		if f.Role != kustomize.RoleObject {
 			r.RenderInputs++
 		}
-		if f.Analysis != Uncovered && f.Role == kustomize.RoleObject {
-			for _, k := range f.Kinds {
-				if !packs.Of(k).Handled {
-					r.Seen[k.String()]++
-				}
+		for _, o := range f.Objects {
+			if o.Placed && !packs.Of(o.Kind).Handled {
+				r.Seen[o.Kind.String()]++
 			}
 		}
 	}
@@ -209,16 +214,17 @@ type PackCount struct {
 	Files int
 }
 
-// CountPacks counts the objects of every pack in files that are placed, packs
+// CountPacks counts the objects of every pack that land somewhere, packs
 // that would add most files first.
 func CountPacks(files []File, packs *Packs) []PackCount {
 	by := map[string]*PackCount{}
 	for _, f := range files {
-		if f.Analysis == Uncovered || f.Role != kustomize.RoleObject {
-			continue
-		}
 		missing := map[string]bool{}
-		for _, k := range f.Kinds {
+		for _, o := range f.Objects {
+			if !o.Placed {
+				continue
+			}
+			k := o.Kind
 			p := packs.Of(k)
 			c := by[p.Name]
 			if c == nil {

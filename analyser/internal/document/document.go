@@ -42,7 +42,8 @@ type Document struct {
 	// Pos is the first line of the content, after comments and "---".
 	Pos position.Pos
 	// Node is the root node of the content (not of kind DocumentNode). The
-	// Line of every node in it is a position.Pos; aliases are expanded the way
+	// Line of every node in it is a position.Pos and the Column 0, which tells it
+	// from a node that a library parsed again; aliases are expanded the way
 	// kustomize expands them.
 	Node *yaml.Node
 	// Ref is what the header says: the zero Ref unless apiVersion and kind

@@ -128,7 +128,7 @@ type walk struct {
 // visit sets the line of every node below n, removes anchors and counts. No
 // node is visited twice: a target of an alias stands in the tree once.
 func (w *walk) visit(n *yaml.Node, depth int) {
-	n.Line = int(w.lines.pos(n.Line))
+	n.Line, n.Column = int(w.lines.pos(n.Line)), 0
 	w.nodes++
 	switch {
 	case w.err != nil:

@@ -22,7 +22,7 @@ var uncoveredPath = &Rule{
 		covered := map[string]bool{}
 		var open []coverage.File
 		for _, f := range m.Files {
-			if len(f.Kinds) == 0 {
+			if len(f.Objects) == 0 {
 				continue
 			}
 			if f.Analysis == coverage.Uncovered {
@@ -54,6 +54,10 @@ var uncoveredPath = &Rule{
 			if top == fs[0].Path {
 				f.Message = "No Kustomization covers this file; its neighbours are covered."
 				f.Remedy = "List it in the kustomization file beside it, or delete it."
+			} else if top == "." {
+				f.At.Path = ""
+				f.Message = fmt.Sprintf("No Kustomization covers anything in this repository: %s, among them %s.", files1(len(fs)), names(fs))
+				f.Remedy = "Declare the roots that reconcile it with --root CLUSTER=PATH, if there are any."
 			} else {
 				f.Message = fmt.Sprintf("No Kustomization covers %s: %s, among them %s.", top, files1(len(fs)), names(fs))
 				f.Remedy = "Let a Kustomization point to it, declare the root that does, or delete it."

@@ -39,7 +39,7 @@ var helmReleaseUnderKubeConfig = &Rule{
 var kustomizationUnderKubeConfig = &Rule{
 	Name:     "reach.flux.kustomization_under_kubeconfig",
 	Doc:      "A Kustomization inside a layer that is applied to a spoke lands there as an object: without Flux on the spoke its kind does not exist and the parent fails.",
-	Severity: Error,
+	Severity: Fatal,
 	Run: func(m *Model) []Finding {
 		var out []Finding
 		for _, a := range m.Applied {

@@ -64,6 +64,7 @@ func (b *Builder) Build(t Target) *Build {
 	ownSchema := b.collect(out, top, t.Flux)
 	out.External = mergeExternal(out.External, nil)
 	if top.failure != nil {
+		out.Generated = nil // the generator wrote nothing
 		out.fail(top.failure)
 		return out
 	}

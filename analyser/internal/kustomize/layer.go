@@ -412,29 +412,20 @@ func (t *target) component(acc *accumulation, dir, written string, pos position.
 	return merged, nil
 }
 
-// componentSteps puts the component as a layer before what it contributed. An
-// object that only passed through it gets no step.
-func (t *target) componentSteps(list []*entry, before map[*entry]int, pos position.Pos) {
-	all := t.transformsAll()
+// componentSteps puts the component as a layer before what it contributed to
+// the objects of its parent, all of which pass through it, and the line that
+// names it after what it brought itself.
+func (t *target) componentSteps(list []*entry, before map[*entry]int, named position.Pos) {
+	through := t.file.field("kind")
 	for _, e := range list {
 		n, was := before[e]
-		if was && len(e.steps) == n && !all {
+		if !was {
+			e.steps = append(e.steps[:len(e.steps):len(e.steps)], Step{StepLayer, named})
 			continue
 		}
-		steps := append(e.steps[:n:n], Step{StepLayer, pos})
-		if !was {
-			steps = append(e.steps[:len(e.steps):len(e.steps)], Step{StepLayer, pos})
-			n = len(e.steps)
-		}
+		steps := append(e.steps[:n:n], Step{StepLayer, through})
 		e.steps = append(steps, e.steps[n:]...)
 	}
-}
-
-// transformsAll reports that the file changes every object.
-func (t *target) transformsAll() bool {
-	k := t.k
-	return k.Namespace != "" || k.NamePrefix != "" || k.NameSuffix != "" || len(k.CommonLabels) > 0 ||
-		len(k.Labels) > 0 || len(k.CommonAnnotations) > 0
 }
 
 // fileEntries reads the objects of a file.

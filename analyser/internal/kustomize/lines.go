@@ -9,9 +9,24 @@ import (
 // content, then by index. It is for trees that kustomize rebuilt from text or
 // from Go values, which loses where they came from.
 func alignLines(from, to *yaml.Node) {
-	if from == nil || to == nil {
-		return
+	if from != nil && to != nil {
+		forgetLines(to)
+		align(from, to)
 	}
+}
+
+// forgetLines takes the lines from nodes that a library parsed from text of
+// its own: those have a column.
+func forgetLines(n *yaml.Node) {
+	if n.Column != 0 {
+		n.Line, n.Column = 0, 0
+	}
+	for _, c := range n.Content {
+		forgetLines(c)
+	}
+}
+
+func align(from, to *yaml.Node) {
 	if to.Line == 0 && from.Kind == to.Kind && (to.Kind != yaml.ScalarNode || from.Value == to.Value) {
 		to.Line = from.Line
 	}
@@ -21,7 +36,7 @@ func alignLines(from, to *yaml.Node) {
 	switch to.Kind {
 	case yaml.DocumentNode:
 		if len(from.Content) > 0 && len(to.Content) > 0 {
-			alignLines(from.Content[0], to.Content[0])
+			align(from.Content[0], to.Content[0])
 		}
 	case yaml.MappingNode:
 		old := make(map[string]int, len(from.Content)/2)
@@ -36,7 +51,7 @@ func alignLines(from, to *yaml.Node) {
 			if to.Content[i].Line == 0 {
 				to.Content[i].Line = from.Content[j].Line
 			}
-			alignLines(from.Content[j+1], to.Content[i+1])
+			align(from.Content[j+1], to.Content[i+1])
 		}
 	case yaml.SequenceNode:
 		alignElements(from.Content, to.Content)
@@ -49,10 +64,10 @@ func alignElements(from, to []*yaml.Node) {
 	next := 0
 	for i, n := range to {
 		if j := indexEqual(from[next:], n); j >= 0 {
-			alignLines(from[next+j], n)
+			align(from[next+j], n)
 			next += j + 1
 		} else if len(from) == len(to) {
-			alignLines(from[i], n)
+			align(from[i], n)
 			next = min(max(next, i+1), len(from))
 		}
 	}
@@ -100,8 +115,8 @@ func sameValue(a, b *yaml.Node) bool {
 
 // setLines gives every node at and below n that has no line this one.
 func setLines(n *yaml.Node, line int) {
-	if n.Line == 0 {
-		n.Line = line
+	if n.Line == 0 || n.Column != 0 {
+		n.Line, n.Column = line, 0
 	}
 	for _, c := range n.Content {
 		setLines(c, line)

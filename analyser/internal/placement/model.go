@@ -82,6 +82,9 @@ type Applied struct {
 	// Blocked is set when what this Sync builds cannot be known to arrive: its
 	// own outcome or that of an ancestor. All its placements are Unresolved.
 	Blocked *Outcome
+	// Path is the directory of the artifact that spec.path means, "" is its
+	// root.
+	Path string
 	// Directory is the directory of the repository that the path means; known
 	// is HasDirectory.
 	Directory    string
@@ -95,6 +98,17 @@ type Applied struct {
 	Objects []*kustomize.Object
 	// Releases that this Sync applies.
 	Releases []*Release
+	// Below are the other manifests below Directory of a Sync that is blocked
+	// itself: nobody can say that it does not mean them.
+	Below []kustomize.Use
+	// Emptied are the files read as objects of which no document is left in the
+	// build, because patches delete them: they land nowhere by this Sync.
+	Emptied map[string]bool
+}
+
+// Uses are the files that the Sync reads or may read.
+func (a *Applied) Uses() []kustomize.Use {
+	return append(a.Result.Uses[:len(a.Result.Uses):len(a.Result.Uses)], a.Below...)
 }
 
 // Class is the class of a plain object of the Sync.

@@ -58,7 +58,7 @@ func (c *computation) sync(a *Applied) {
 		return
 	}
 	roles := map[string]kustomize.Role{}
-	for _, u := range a.Result.Uses {
+	for _, u := range a.Uses() {
 		if r, ok := roles[u.Path]; !ok || rank(u.Role) < rank(r) {
 			roles[u.Path] = u.Role
 		}
@@ -88,8 +88,8 @@ func (c *computation) sync(a *Applied) {
 			c.contribution(p, s.Pos, roles, placed)
 		}
 	}
-	for _, u := range a.Result.Uses {
-		if placed[u.Path] {
+	for _, u := range a.Uses() {
+		if placed[u.Path] || u.Role == kustomize.RoleObject && a.Blocked == nil && a.Emptied[u.Path] {
 			continue
 		}
 		p := Placement{

@@ -82,27 +82,28 @@ func (a *Applied) hops(positions *position.Set) []Hop {
 	for n := 0; a != nil && n < 1000; a, n = a.Parent, n+1 {
 		at := positions.Position(a.Sync.Pos)
 		hops = append(hops, Hop{Kind: "kustomization", At: at, Name: a.Controller(), Cluster: a.Cluster})
-		if a.Object != nil && a.Root == nil {
+		if a.Object != nil && a.Parent != nil {
 			hops = append(hops, objectHops(a.Object, positions, at.Path)...)
 		}
 		if a.Root != nil {
 			hops = append(hops, Hop{Kind: "root", At: positions.Position(a.Root.Declared), Name: a.Root.DeclaredBy, Cluster: a.Root.Cluster})
-			break
 		}
 	}
 	return hops
 }
 
-// objectHops are the contributions to an object, without those of the file
-// that the trace starts from.
-func objectHops(o *kustomize.Object, positions *position.Set, except string) []Hop {
+// objectHops are the contributions to an object after those of the file that
+// the trace starts from: a layer hands the object on to the layers above it.
+func objectHops(o *kustomize.Object, positions *position.Set, from string) []Hop {
 	var hops []Hop
 	for _, s := range o.Steps {
-		at := positions.Position(s.Pos)
-		if at.IsZero() || at.Path == except {
-			continue
+		switch at := positions.Position(s.Pos); {
+		case at.IsZero():
+		case at.Path == from:
+			hops = hops[:0]
+		default:
+			hops = append(hops, Hop{Kind: string(s.Kind), At: at})
 		}
-		hops = append(hops, Hop{Kind: string(s.Kind), At: at})
 	}
 	return hops
 }

@@ -42,7 +42,7 @@ func (s *streamer) syncs() error {
 	for _, a := range s.c.Applied {
 		m := &reachv1.Sync{
 			Cluster: string(a.Cluster), Engine: a.Sync.Engine, Kind: a.Sync.Object.Kind,
-			Namespace: clean(a.Sync.Object.Namespace), Name: clean(a.Sync.Object.Name), Path: clean(a.Sync.Path),
+			Namespace: clean(a.Sync.Object.Namespace), Name: clean(a.Sync.Object.Name), Path: clean(a.Path),
 			Source: clean(a.Sync.Source.String()), Class: classes[a.Class()], Target: string(a.Target),
 			State: states[a.State], Reason: a.Reason, Detail: clean(a.Detail), Trace: hops(a.Trace(s.c.Positions)),
 			Directory: clean(a.Directory), Prune: a.Sync.Prune,
