@@ -8,10 +8,13 @@ import (
 )
 
 // Check looks for real names in what is about to be published. It is written
-// another way than the replacer on purpose: plain search for each name.
+// another way than the replacer on purpose: it looks names up by their first
+// word.
 type Check struct {
-	names []needle
-	seen  map[string]struct{}
+	// byWord holds names by the letters and digits that they begin with; names
+	// that begin with something else stand under "".
+	byWord map[string][]needle
+	seen   map[string]struct{}
 }
 
 type needle struct {
@@ -23,11 +26,14 @@ type needle struct {
 
 // Check returns a check for the real names of the mapping.
 func (m Mapping) Check() *Check {
-	c := &Check{seen: map[string]struct{}{}}
+	c := &Check{byWord: map[string][]needle{}, seen: map[string]struct{}{}}
 	for _, p := range m.pairs() {
-		if p.real != "" {
-			c.names = append(c.names, needle{p.real, foldString(p.real), ordinary(p.real), brief(p.real)})
+		if p.real == "" {
+			continue
 		}
+		n := needle{p.real, foldString(p.real), ordinary(p.real), brief(p.real)}
+		word := n.folded[:wordEnd(n.folded, 0)]
+		c.byWord[word] = append(c.byWord[word], n)
 	}
 	return c
 }
@@ -37,11 +43,8 @@ func (c *Check) Value(s string) string {
 	if _, ok := c.seen[s]; ok {
 		return ""
 	}
-	text := foldString(maskDomains(s))
-	for _, n := range c.names {
-		if n.in(text) {
-			return n.real
-		}
+	if name := c.find(s, func(needle) bool { return true }); name != "" {
+		return name
 	}
 	if len(c.seen) >= remembered {
 		clear(c.seen)
@@ -53,35 +56,62 @@ func (c *Check) Value(s string) string {
 // Prose returns a real name that a text for people holds, or "". Names that are
 // ordinary words are not looked for: the text uses them itself.
 func (c *Check) Prose(s string) string {
+	return c.find(s, func(n needle) bool { return !n.ordinary && !n.brief })
+}
+
+// find returns the first wanted name that stands in s, not as part of a word.
+func (c *Check) find(s string, wanted func(needle) bool) string {
 	text := foldString(maskDomains(s))
-	for _, n := range c.names {
-		if !n.ordinary && !n.brief && n.in(text) {
-			return n.real
+	for i := 0; i < len(text); {
+		end := wordEnd(text, i)
+		for _, n := range c.byWord[text[i:end]] {
+			if wanted(n) && n.at(text, i) {
+				return n.real
+			}
+		}
+		for _, n := range c.byWord[""] {
+			if wanted(n) && n.at(text, i) {
+				return n.real
+			}
+		}
+		switch {
+		case strings.HasPrefix(text[i:], `\x`) && len(text) >= i+4 && hex(text[i+2]) && hex(text[i+3]):
+			i += 4
+		case end > i:
+			i = end
+		default:
+			_, size := utf8.DecodeRuneInString(text[i:])
+			i += size
 		}
 	}
 	return ""
 }
 
-// in reports whether the name stands in folded text, not as part of a word.
-func (n needle) in(text string) bool {
-	for from := 0; ; {
-		at := strings.Index(text[from:], n.folded)
-		if at < 0 {
-			return false
-		}
-		start, end := from+at, from+at+len(n.folded)
-		if n.brief {
-			const around = "/\"'`"
-			if (start == 0 || strings.ContainsRune(around, rune(text[start-1]))) &&
-				(end == len(text) || strings.ContainsRune(around, rune(text[end]))) {
-				return true
-			}
-		} else if !wordRuneBefore(text[:start]) && !wordRuneAfter(text[end:]) {
-			return true
-		}
-		_, size := utf8.DecodeRuneInString(text[start:])
-		from = start + size
+// at reports whether the name stands at text[i:], which is the start of a word
+// or no part of one.
+func (n needle) at(text string, i int) bool {
+	if !strings.HasPrefix(text[i:], n.folded) {
+		return false
 	}
+	end := i + len(n.folded)
+	if n.brief {
+		const around = "/\"'`"
+		return (i == 0 || strings.ContainsRune(around, rune(text[i-1]))) &&
+			(end == len(text) || strings.ContainsRune(around, rune(text[end])))
+	}
+	return !wordRuneAfter(text[end:])
+}
+
+// wordEnd returns where the letters and digits at text[i:] end.
+func wordEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		i += size
+	}
+	return i
 }
 
 func wordRuneBefore(text string) bool {

@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/launch"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
@@ -19,11 +22,11 @@ type analyser interface {
 }
 
 // starter starts the analyser binary, "" for the one beside this program, for
-// the clone at repository.
-type starter func(ctx context.Context, binary, repository string) (analyser, error)
+// the clone at repository. What it logs goes to log, which may be nil.
+type starter func(ctx context.Context, binary, repository string, log io.Writer) (analyser, error)
 
 // launchAnalyser starts a child process.
-func launchAnalyser(ctx context.Context, binary, repository string) (analyser, error) {
+func launchAnalyser(ctx context.Context, binary, repository string, log io.Writer) (analyser, error) {
 	var err error
 	if binary == "" {
 		if binary, err = launch.Beside(); err != nil {
@@ -37,8 +40,9 @@ func launchAnalyser(ctx context.Context, binary, repository string) (analyser, e
 	if err != nil {
 		return nil, err
 	}
-	// The digest that was linked in is that of the analyser beside this program.
-	return launch.Start(ctx, launch.Options{
-		Binary: binary, Digest: digest, Repository: repository, Client: "reach " + version,
-	})
+	options := launch.Options{Binary: binary, Digest: digest, Repository: repository, Client: "reach " + version}
+	if log != nil {
+		options.Log = hclog.New(&hclog.LoggerOptions{Name: "analyser", Output: log, Level: hclog.Debug, DisableTime: true})
+	}
+	return launch.Start(ctx, options)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -71,7 +72,7 @@ func acme(t *testing.T) []*reachv1.CensusResponse {
 func take(ctx context.Context, f *fakeAnalyser, args ...string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	s := streams{out: &out, err: &log, env: map[string]string{"SOURCE_DATE_EPOCH": "1764759200"}}
-	cmd := rootCommand(s, func(context.Context, string, string) (analyser, error) { return f, nil })
+	cmd := rootCommand(s, func(context.Context, string, string, io.Writer) (analyser, error) { return f, nil })
 	cmd.SetArgs(append([]string{"census", "clone"}, args...))
 	err = cmd.ExecuteContext(ctx)
 	return out.String(), log.String(), err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ import (
 type censusFlags struct {
 	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile string
 	roots                                                                []string
+	verbose                                                              bool
 }
 
 func censusCommand(s streams, start starter) *cobra.Command {
@@ -95,6 +97,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	flags.StringVar(&f.analyser, "analyser", "", "analyser to start, a `PATH` (default reach-analyser beside this program)")
 	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what the aliases stand for (default: the report folder's name with .aliases.json)")
 	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, instead of REPO")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the analyser logs")
 	flags.SortFlags = false
 	return cmd
 }
@@ -180,7 +183,11 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 	defer bar.clear()
 	c.request.NoProgress = !bar.shown()
 
-	a, err := start(ctx, c.flags.analyser, c.clone.Path)
+	var log io.Writer
+	if c.flags.verbose {
+		log = c.err
+	}
+	a, err := start(ctx, c.flags.analyser, c.clone.Path, log)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func readStream(name string) ([]*reachv1.CensusResponse, error) {
 // startFake replays the stream of the file $STREAM. After as many messages as
 // $STREAM_BREAKS says the analyser dies; after $STREAM_HANGS it makes the file
 // "hanging" and says nothing more.
-func startFake(context.Context, string, string) (analyser, error) {
+func startFake(context.Context, string, string, io.Writer) (analyser, error) {
 	messages, err := readStream(os.Getenv("STREAM"))
 	if err != nil {
 		return nil, err

@@ -2,14 +2,37 @@ package report
 
 import (
 	"reflect"
-	"regexp"
+	"strings"
 )
 
-// What a field with the struct tag `word` may hold without being a name.
-var wordForms = map[string]*regexp.Regexp{
-	"true": regexp.MustCompile(`^[A-Za-z0-9_.:/+-]*$`),
-	"kind": regexp.MustCompile(`^([A-Z][A-Za-z0-9]*)?$`),
-	"code": regexp.MustCompile(`^([a-z][a-z0-9_]*)?$`),
+// isWord reports whether s looks like what a field with the struct tag
+// `word:"form"` holds when it is not a name.
+func isWord(form, s string) bool {
+	switch form {
+	case "true":
+		return only(s, "_.:/+-", true)
+	case "kind":
+		// An API kind: PascalCase.
+		return s == "" || 'A' <= s[0] && s[0] <= 'Z' && only(s, "", true)
+	case "code":
+		return s == "" || 'a' <= s[0] && s[0] <= 'z' && only(s, "_", false)
+	}
+	return false
+}
+
+// only reports whether s consists of ASCII letters and digits and further
+// characters.
+func only(s, further string, upper bool) bool {
+	for i := range len(s) {
+		b := s[i]
+		if 'a' <= b && b <= 'z' || '0' <= b && b <= '9' || upper && 'A' <= b && b <= 'Z' {
+			continue
+		}
+		if strings.IndexByte(further, b) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Rename replaces every string of a record that may hold a chosen name by
@@ -25,10 +48,9 @@ func Rename(record any, f func(string) string) {
 func rename(v reflect.Value, word string, f func(string) string) {
 	switch v.Kind() {
 	case reflect.String:
-		if form := wordForms[word]; form != nil && form.MatchString(v.String()) {
-			return
+		if !isWord(word, v.String()) {
+			v.SetString(f(v.String()))
 		}
-		v.SetString(f(v.String()))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			rename(v.Field(i), v.Type().Field(i).Tag.Get("word"), f)
@@ -67,7 +89,7 @@ func Names(record any, f func(string)) {
 func names(v reflect.Value, word string, f func(string)) {
 	switch v.Kind() {
 	case reflect.String:
-		if form := wordForms[word]; form == nil || !form.MatchString(v.String()) {
+		if !isWord(word, v.String()) {
 			f(v.String())
 		}
 	case reflect.Struct:

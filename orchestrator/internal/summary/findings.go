@@ -32,7 +32,11 @@ func (p *printer) findings(d *report.Digest) {
 			p.line("  and %s more in report.md", count(len(found)-shownRules, "rule"))
 			break
 		}
-		p.rule(d, r)
+		examples := shownExamples
+		if len(found) > 3 {
+			examples = 1
+		}
+		p.rule(d, r, examples)
 	}
 	if len(quiet) > 0 {
 		var names []string
@@ -58,15 +62,14 @@ func severityOf(d *report.Digest, r report.Rule) int {
 
 func shortRule(rule string) string { return strings.TrimPrefix(rule, "reach.") }
 
-func (p *printer) rule(d *report.Digest, r report.Rule) {
+func (p *printer) rule(d *report.Digest, r report.Rule, examples int) {
 	severity := "?"
 	if rank := severityOf(d, r); rank >= 0 {
 		severity = report.Severities()[rank]
 	}
 	p.line("  %s %4d  %s", p.severity(severity), r.Count, p.paint(bold, report.Printable(r.Rule)))
 	for i, f := range d.Examples[r.Rule] {
-		if i == shownExamples {
-			p.line("                and %d more", r.Count-shownExamples)
+		if i == examples {
 			break
 		}
 		p.text(16, report.Printable(where(f)+f.Message))
@@ -88,7 +91,8 @@ func (p *printer) severity(s string) string {
 // it: "path:line: ".
 func where(f *report.Finding) string {
 	switch {
-	case f.Path == "" && f.Cluster == "":
+	case f.Path == "" && f.Cluster == "", f.Path != "" && f.Line == 0 && strings.Contains(f.Message, f.Path):
+		// Nothing to say, or the message says it.
 		return ""
 	case f.Path == "":
 		return f.Cluster + ": "

@@ -11,11 +11,11 @@ import (
 
 // How many lines of a kind the summary shows; the report has the rest.
 const (
-	shownClusters = 12
-	shownRoots    = 15
-	shownTroubled = 8
-	shownRules    = 8
-	shownExamples = 2
+	shownClusters = 10
+	shownRoots    = 12
+	shownTroubled = 5
+	shownRules    = 7
+	shownExamples = 2 // one when there are more than three rules
 	shownKinds    = 8
 	shownNotes    = 5
 )
@@ -104,7 +104,7 @@ func landed(by map[string]int) string {
 	if s == "none" {
 		return "nothing"
 	}
-	return s
+	return strings.ReplaceAll(s, together, " ")
 }
 
 func (p *printer) coverage(d *report.Digest) {

@@ -106,22 +106,25 @@ func (p *printer) commit(d *report.Digest) {
 	}
 	p.line("%s %s at %s%s", p.paint(bold, "Census of"), p.paint(bold, report.Printable(h.Repository)), short(h.Commit), revision)
 	p.line("  committed  %s", committed(h.CommitTime, p.Now))
-	p.line("  seal       %s", p.seal(h.Walls))
+	p.seal(h.Walls)
 	switch {
 	case h.Names == "real":
 		p.line("  names      %s", p.paint(yellow, "real: this output is for your own eyes"))
 	case p.AliasFile != "":
-		p.line("  names      aliases; what they stand for is in %s", report.Printable(p.AliasFile))
+		p.fact("names", "aliases; what they stand for is in "+report.Printable(p.AliasFile))
 	default:
-		p.line("  names      aliases")
+		p.fact("names", "aliases")
 	}
 	if h.Shallow {
-		p.line("  clone      shallow: what is absent is reported as absent, not as missing")
+		p.fact("clone", "shallow: what is absent is reported as absent, not as missing")
 	}
 	if h.Partial {
-		p.line("  clone      partial: what is absent is reported as absent, not as missing")
+		p.fact("clone", "partial: what is absent is reported as absent, not as missing")
 	}
 }
+
+// fact is a line of the head of the summary.
+func (p *printer) fact(name, s string) { p.hang(fmt.Sprintf("  %-11s", name), 13, s) }
 
 func short(commit string) string { return commit[:min(12, len(commit))] }
 
@@ -159,22 +162,27 @@ func Age(d time.Duration) string {
 
 func ago(n int, unit string) string { return count(n, unit) + " ago" }
 
-func (p *printer) seal(walls []report.Wall) string {
-	var stand, fell []string
+func (p *printer) seal(walls []report.Wall) {
+	var stand []string
 	for _, w := range walls {
 		if w.Stands {
 			stand = append(stand, report.Printable(w.Name))
-		} else {
-			fell = append(fell, report.Printable(w.Name)+" ("+report.Printable(w.Detail)+")")
 		}
 	}
-	switch {
-	case len(fell) == 0:
-		return p.paint(green, "all walls stand") + ": " + strings.Join(stand, ", ")
-	case len(stand) == 0:
-		return p.paint(red, "no wall stands") + ": " + strings.Join(fell, ", ")
+	switch len(stand) {
+	case len(walls):
+		p.line("  seal       %s: %s", p.paint(green, "all walls stand"), strings.Join(stand, ", "))
+	case 0:
+		p.line("  seal       %s", p.paint(red, "no wall stands"))
+	default:
+		p.fact("seal", strings.Join(stand, ", ")+" stand")
 	}
-	return strings.Join(stand, ", ") + " stand; " + p.paint(yellow, "not standing") + ": " + strings.Join(fell, ", ")
+	for _, w := range walls {
+		if !w.Stands {
+			lead := "not standing: " + report.Printable(w.Name)
+			p.hang("             "+p.paint(yellow, lead)+": ", 15+len(lead), report.Printable(w.Detail))
+		}
+	}
 }
 
 func (p *printer) end() {

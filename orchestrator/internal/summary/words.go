@@ -24,12 +24,17 @@ func byCount(counts map[string]int) []string {
 	})
 }
 
+// together is a space at which no line breaks; wrap makes it a common one.
+const together = "\u00a0"
+
+func isSpace(r rune) bool { return r == ' ' || r == '\n' || r == '\t' }
+
 // tally writes counts in the order of keys, leaving zeros out.
 func tally(counts map[string]int, keys []string) string {
 	var out []string
 	for _, k := range keys {
 		if counts[k] != 0 {
-			out = append(out, fmt.Sprintf("%d %s", counts[k], k))
+			out = append(out, fmt.Sprintf("%d%s%s", counts[k], together, k))
 		}
 	}
 	if len(out) == 0 {
@@ -44,7 +49,8 @@ func wrap(s string, width int) []string {
 	width = max(width, 20)
 	var out []string
 	line := ""
-	for word := range strings.FieldsSeq(s) {
+	for word := range strings.FieldsFuncSeq(s, isSpace) {
+		word = strings.ReplaceAll(word, together, " ")
 		switch {
 		case line == "":
 			line = word
