@@ -17,7 +17,7 @@ help: ## list the targets
 .PHONY: build
 build: ## bin/reach and bin/reach-analyser
 	$(GO) run ./hack/seal -o $(BIN)/reach-analyser
-	$(GO) build -ldflags "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/cli.AnalyserDigest=$$(sha256sum $(BIN)/reach-analyser | cut -d' ' -f1)" -o $(BIN)/reach ./orchestrator
+	$(GO) build -ldflags "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/launch.linkedDigest=$$(sha256sum $(BIN)/reach-analyser | cut -d' ' -f1)" -o $(BIN)/reach ./orchestrator
 
 .PHONY: census
 census: build ## a census of acme-platform, or of REPO=... at REV=... with ARGS="..."
@@ -41,6 +41,10 @@ test: build ## every test
 .PHONY: bench
 bench: build ## census, git, a naive parse and krusty side by side
 	sh hack/bench/run.sh
+
+.PHONY: verify
+verify: ## generated code, formatting, vet and the modules are as they should be
+	sh hack/verify.sh
 
 .PHONY: generate
 generate: ## code from proto/

@@ -33,14 +33,14 @@ type worklist struct {
 	positions *position.Set
 	engines   []controller.Engine
 
-	roots    []*root
+	roots []*root
 	// spokeRoots are Syncs that another cluster put where Flux runs.
 	spokeRoots []placement.Root
-	rooted   map[cluster.Name]bool
-	merges   []merge
-	registry *cluster.Registry
-	views    map[string]*controller.View
-	sources  *source.Views
+	rooted     map[cluster.Name]bool
+	merges     []merge
+	registry   *cluster.Registry
+	views      map[string]*controller.View
+	sources    *source.Views
 	// home is memoised for a round.
 	home []source.Home
 	raws map[*document.Document]*kustomize.Object

@@ -22,9 +22,6 @@ import (
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
-// ProtocolVersion is the version of proto/reach/v1 that this analyser speaks.
-const ProtocolVersion = 1
-
 // Version of the analyser program; set by the linker.
 var Version = "0.1.0-dev"
 
@@ -48,10 +45,10 @@ type Service struct {
 
 // Hello agrees on the protocol version.
 func (s *Service) Hello(_ context.Context, m *reachv1.HelloRequest) (*reachv1.HelloResponse, error) {
-	if !slices.Contains(m.GetProtocolVersions(), ProtocolVersion) {
-		return nil, status.Errorf(codes.FailedPrecondition, "this analyser speaks protocol version %d, the client offers %v", ProtocolVersion, m.GetProtocolVersions())
+	if !slices.Contains(m.GetProtocolVersions(), reachv1.ProtocolVersion) {
+		return nil, status.Errorf(codes.FailedPrecondition, "this analyser speaks protocol version %d, the client offers %v", reachv1.ProtocolVersion, m.GetProtocolVersions())
 	}
-	return &reachv1.HelloResponse{ProtocolVersion: ProtocolVersion, AnalyserVersion: Version, Walls: s.Walls}, nil
+	return &reachv1.HelloResponse{ProtocolVersion: reachv1.ProtocolVersion, AnalyserVersion: Version, Walls: s.Walls}, nil
 }
 
 // Census takes a census and streams it.

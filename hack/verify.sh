@@ -1,0 +1,38 @@
+#!/bin/sh
+# Fails when something that is generated, formatted or derived is not what the
+# sources give. Everything it needs is built from modules that are pinned in
+# hack/tools. The tree must be clean at the end: goldens are run with -update.
+set -eu
+cd "$(dirname "$0")/.."
+go=${GO:-go}
+status=0
+say() { echo "verify: $*" >&2; status=1; }
+
+before=$(git status --porcelain)
+
+echo "== protocol"
+sh hack/generate.sh verify || status=1
+
+echo "== modules"
+"$go" mod tidy -diff || say "go.mod is not tidy"
+"$go" mod verify
+
+echo "== format"
+mkdir -p bin/tools
+(cd hack/tools && "$go" build -o "$PWD/../../bin/tools/" mvdan.cc/gofumpt honnef.co/go/tools/cmd/staticcheck)
+bad=$(git ls-files '*.go' | grep -v '\.pb\.go$' | grep -v /testdata/ | xargs bin/tools/gofumpt -l)
+[ -z "$bad" ] || say "not gofumpt-clean:" $bad
+
+echo "== vet and staticcheck"
+"$go" vet ./... || status=1
+bin/tools/staticcheck ./... || status=1
+
+echo "== firewall"
+"$go" run ./firewall || say "the firewall convicts the analyser"
+
+echo "== goldens with -update leave the tree as it is"
+"$go" test ./analyser/internal/kustomize -run TestGolden -update >/dev/null || say "kustomize goldens"
+after=$(git status --porcelain)
+[ "$before" = "$after" ] || { git status --short; say "goldens changed the tree"; }
+
+exit $status
