@@ -300,9 +300,9 @@ func works(e env) error {
 
 var waste []byte
 
-// oldThreads starts threads and returns a function that has each of them read
-// a file outside, and returns an error when all are refused.
-func oldThreads(e env) func(env) error {
+// oldThreads starts threads and returns a function that has each of them open
+// a file, and returns an error when all are refused.
+func oldThreads(file string, flags int) func(env) error {
 	const threads = 20
 	try, failed := make(chan struct{}), make(chan error)
 	var ready sync.WaitGroup
@@ -312,7 +312,7 @@ func oldThreads(e env) func(env) error {
 			runtime.LockOSThread()
 			ready.Done()
 			<-try
-			failed <- opened(filepath.Join(e.outside, "file"), unix.O_RDONLY)
+			failed <- opened(file, flags)
 		}()
 	}
 	ready.Wait()

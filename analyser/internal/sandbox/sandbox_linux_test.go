@@ -60,7 +60,9 @@ func child(text string) int {
 		fmt.Println(err)
 		return 3
 	}
-	others := append(others, attempt{name: "old threads", run: oldThreads(o.Env)})
+	others := append(others,
+		attempt{name: "old threads read", run: oldThreads(filepath.Join(o.Env.outside, "file"), os.O_RDONLY)},
+		attempt{name: "old threads write", run: oldThreads(o.Env.in("file"), os.O_WRONLY)})
 	var err error
 	switch o.Walls {
 	case "both":
@@ -258,13 +260,24 @@ func TestSeccompAlone(t *testing.T) {
 	}
 }
 
-// Threads that existed before are sealed as well.
+// Threads that existed before are sealed as well, by each wall.
 func TestOldThreads(t *testing.T) {
 	needSeal(t)
-	for walls, want := range map[string]string{"none": succeeded, "landlock": refused + "all 20", "both": refused + "all 20"} {
-		r := start(t, order{Attempt: "old threads", Walls: walls, Env: place(t)})
-		if !strings.Contains(r.output, want) {
-			t.Errorf("walls %s: signal %v, code %d, output %q, want %q", walls, r.signal, r.code, r.output, want)
+	for _, tt := range []struct {
+		attempt, walls string
+		output         string
+		signal         syscall.Signal
+	}{
+		{"old threads read", "none", succeeded, 0},
+		{"old threads read", "landlock", refused + "all 20", 0},
+		{"old threads read", "both", refused + "all 20", 0},
+		{"old threads write", "none", succeeded, 0},
+		{"old threads write", "seccomp", entered, syscall.SIGSYS},
+		{"old threads write", "both", entered, syscall.SIGSYS},
+	} {
+		r := start(t, order{Attempt: tt.attempt, Walls: tt.walls, Env: place(t)})
+		if !strings.HasSuffix(r.output, tt.output+"\n") || r.signal != tt.signal {
+			t.Errorf("%s, walls %s: signal %v, code %d, output %q, want %q", tt.attempt, tt.walls, r.signal, r.code, r.output, tt.output)
 		}
 	}
 }
