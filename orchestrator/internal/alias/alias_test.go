@@ -308,3 +308,21 @@ func TestProse(t *testing.T) {
 		}
 	}
 }
+
+// TestPacksAreOrdinary: the page for people names packs, so a cluster of such a
+// name must not make every report unpublishable.
+func TestPacksAreOrdinary(t *testing.T) {
+	packs, err := os.ReadFile(filepath.Join("..", "..", "..", "analyser", "internal", "coverage", "packs.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^pack (\S+)`).FindAllStringSubmatch(string(packs), -1)
+	if len(names) < 10 {
+		t.Fatalf("only %d packs in packs.txt", len(names))
+	}
+	for _, name := range names {
+		if !ordinary(name[1]) {
+			t.Errorf("the pack %s is missing in ordinary.txt", name[1])
+		}
+	}
+}
