@@ -22,8 +22,9 @@ build: ## bin/reach and bin/reach-analyser
 .PHONY: census
 census: build ## a census of acme-platform, or of REPO=... at REV=... with ARGS="..."
 ifeq ($(REPO),)
-	rm -rf out/acme-platform && $(GO) run ./hack/acme -git out/acme-platform
-	$(BIN)/reach census out/acme-platform --config testdata/acme-platform.reach.yaml --out $(OUT) $(ARGS)
+	rm -rf out/acme-platform
+	$(GO) run ./hack/acme -git out/acme-platform -config out/acme-platform.reach.yaml
+	$(BIN)/reach census out/acme-platform --config out/acme-platform.reach.yaml --out $(OUT) $(ARGS)
 else
 	$(BIN)/reach census $(REPO) --rev $(REV) --out $(OUT) $(ARGS)
 endif

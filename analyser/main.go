@@ -66,15 +66,14 @@ func run(args []string, log io.Writer) int {
 
 // seal gives up every right but to read below dirs and says which walls stand.
 func seal(dirs []string) ([]*reachv1.SealWall, error) {
-	walls := []*reachv1.SealWall{{Name: "imports", Stands: true, Detail: "the import closure is checked against firewall/analyser.deps on every change"}}
-	if len(dirs) == 0 {
-		return append(walls, &reachv1.SealWall{Name: "kernel", Detail: "there is no repository to read"}), nil
-	}
 	report, err := sandbox.Enter(dirs)
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range report.Walls() {
+	walls := []*reachv1.SealWall{{
+		Name: "imports", Stands: true, Detail: "the import closure is compared with firewall/analyser.deps on every change",
+	}}
+	for _, w := range append([]sandbox.Wall{sandbox.Symbols()}, report.Walls()...) {
 		walls = append(walls, &reachv1.SealWall{Name: w.Name, Stands: w.Stands, Detail: w.Detail})
 	}
 	return walls, nil
