@@ -56,9 +56,10 @@ type run struct {
 }
 
 // maxObjects bounds the objects that a build handles, counted once for each
-// layer that they pass through; maxDepth bounds how deep layers nest.
+// layer that they pass through, the layers counted as well; maxDepth bounds
+// how deep layers nest.
 const (
-	maxObjects = 500_000
+	maxObjects = 100_000
 	maxDepth   = 100
 )
 
@@ -281,7 +282,7 @@ func (t *target) remoteForbidden(p string, pos position.Pos) error {
 // spend takes n objects from the budget.
 func (t *target) spend(n int, pos position.Pos) error {
 	if t.budget -= n; t.budget < 0 {
-		return fail(codeLimit, pos, fmt.Sprintf("the build handles more than %d objects", maxObjects))
+		return fail(codeLimit, pos, fmt.Sprintf("the build handles more than %d objects and layers", maxObjects))
 	}
 	return nil
 }
@@ -312,6 +313,9 @@ func (t *target) accumulateLayer(acc *accumulation, ids map[idKey]bool, dir, wri
 	var origin *resource.Origin
 	if t.origin != nil {
 		origin = t.origin.Append(written)
+	}
+	if err := t.spend(1, pos); err != nil {
+		return err
 	}
 	l := t.layer(dir, t.chain, origin, t.metadata)
 	t.visit(l.closure...)
@@ -385,6 +389,9 @@ func (t *target) component(acc *accumulation, dir, written string, pos position.
 		return nil, fail(codeComponentKind, pos, shown(dir)+" is not a Component: it belongs in resources, not in components")
 	case len(t.chain) >= maxDepth:
 		return nil, fail(codeLimit, pos, fmt.Sprintf("layers nest deeper than %d", maxDepth))
+	}
+	if err := t.spend(1, pos); err != nil {
+		return nil, wrap(err, codeLimit, pos, "")
 	}
 	origin := t.origin
 	if origin != nil {
