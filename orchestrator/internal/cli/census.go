@@ -87,16 +87,16 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.rev, "rev", "", "commit to read: a branch, tag or id, anything that git understands (default HEAD)")
-	flags.StringArrayVar(&f.roots, "root", nil, "`CLUSTER=PATH[@NAMESPACE/NAME]`: CLUSTER reconciles itself from PATH; may be repeated")
-	flags.StringVar(&f.config, "config", "", "configuration `FILE`, see reach.example.yaml")
-	flags.StringVar(&f.names, "names", "alias", "`alias|real`: real is for your own eyes")
-	flags.StringVar(&f.out, "out", "", "report folder `DIR`; a report that is there is replaced (default ./reach-report/NAME-COMMIT)")
-	flags.StringVar(&f.format, "format", "text", "`text|json`: what to print, a summary or the content of census.json")
-	flags.StringVar(&f.failOn, "fail-on", "", "exit with 3 when there is a finding of this `SEVERITY` or a worse one: info, warning, error, fatal")
-	flags.StringVar(&f.analyser, "analyser", "", "analyser to start, a `PATH` (default reach-analyser beside this program)")
-	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what the aliases stand for (default: the report folder's name with .aliases.json)")
-	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, instead of REPO")
+	flags.StringVar(&f.rev, "rev", "", "commit to read, a `REVISION` as git knows them (default HEAD)")
+	flags.StringArrayVar(&f.roots, "root", nil, "`CLUSTER=PATH[@NAMESPACE/NAME]`, what the cluster reconciles itself from; repeatable")
+	flags.StringVar(&f.config, "config", "", "`FILE` with what only you know, see reach.example.yaml")
+	flags.StringVar(&f.names, "names", "alias", "write `alias|real` names; real ones are for your own eyes")
+	flags.StringVar(&f.out, "out", "", "report folder `DIR`, replaced when it is a report (default ./reach-report/NAME-COMMIT)")
+	flags.StringVar(&f.format, "format", "text", "print a summary or census.json: `text|json`")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 3 when a finding is at least: `info|warning|error|fatal`")
+	flags.StringVar(&f.analyser, "analyser", "", "`PATH` of the analyser (default reach-analyser beside this program)")
+	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what aliases stand for (default DIR.aliases.json)")
+	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, in place of REPO")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the analyser logs")
 	flags.SortFlags = false
 	return cmd

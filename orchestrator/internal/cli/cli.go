@@ -93,6 +93,7 @@ write, start a process or open a connection.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			cmd.SetOut(s.err)
 			if err := cmd.Help(); err != nil {
 				return err
 			}

@@ -46,6 +46,7 @@ func (p *progress) update(m *reachv1.Progress) {
 			progressbar.OptionShowCount(),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionClearOnFinish(),
+			progressbar.OptionUseANSICodes(true),
 			progressbar.OptionSetPredictTime(total > 0),
 			progressbar.OptionThrottle(100e6),
 		)
