@@ -19,11 +19,11 @@ func (p *page) findings() {
 	slices.SortStableFunc(rules, func(a, b report.Rule) int {
 		return cmp.Or(
 			cmp.Compare(min(b.Count, 1), min(a.Count, 1)),
-			cmp.Compare(report.SeverityRank(b.Severity), report.SeverityRank(a.Severity)),
+			cmp.Compare(report.SeverityRank(p.Worst(b.Rule)), report.SeverityRank(p.Worst(a.Rule))),
 			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Rule, b.Rule))
 	})
 	for _, r := range rules {
-		p.row(code(r.Rule), r.Severity, fmt.Sprint(r.Count), plain(r.Doc))
+		p.row(code(r.Rule), cmp.Or(p.Worst(r.Rule), r.Severity), fmt.Sprint(r.Count), plain(r.Doc))
 	}
 	for _, r := range rules {
 		if r.Count > 0 {

@@ -23,8 +23,12 @@ type Digest struct {
 	Rows []*CoverageRow
 	// Troubled are the first Kustomizations whose state is not resolved.
 	Troubled []*Kustomization
-	// Examples are the first findings of each rule.
+	// Examples are findings of each rule, the worst first and then in the order
+	// of the census.
 	Examples map[string][]*Finding
+	// Found counts findings by rule, then severity: a rule may find things of
+	// several.
+	Found map[string]map[string]int
 	// Landed counts placements by cluster, then class.
 	Landed map[string]map[string]int
 	// UnresolvedFor counts unresolved files by reason, AbstainedFor objects.
@@ -34,7 +38,7 @@ type Digest struct {
 // The methods of Handler.
 func (d *Digest) Begin(h *Header) error {
 	*d = Digest{
-		Header: *h, Examples: map[string][]*Finding{}, Landed: map[string]map[string]int{},
+		Header: *h, Examples: map[string][]*Finding{}, Found: map[string]map[string]int{}, Landed: map[string]map[string]int{},
 		UnresolvedFor: map[string]int{}, AbstainedFor: map[string]int{},
 	}
 	return nil
@@ -73,10 +77,24 @@ func (d *Digest) File(f *File) error {
 }
 
 func (d *Digest) Finding(f *Finding) error {
-	if len(d.Examples[f.Rule]) < keptExamples {
-		d.Examples[f.Rule] = append(d.Examples[f.Rule], f)
+	if d.Found[f.Rule] == nil {
+		d.Found[f.Rule] = map[string]int{}
 	}
+	d.Found[f.Rule][f.Severity]++
+	examples := append(d.Examples[f.Rule], f)
+	slices.SortStableFunc(examples, func(a, b *Finding) int {
+		return cmp.Compare(SeverityRank(b.Severity), SeverityRank(a.Severity))
+	})
+	d.Examples[f.Rule] = examples[:min(keptExamples, len(examples))]
 	return nil
+}
+
+// Worst is the worst severity of a rule's findings, "" when it found nothing.
+func (d *Digest) Worst(rule string) string {
+	if len(d.Examples[rule]) == 0 {
+		return ""
+	}
+	return d.Examples[rule][0].Severity
 }
 
 func (d *Digest) Coverage(r *CoverageRow) error { d.Rows = append(d.Rows, r); return nil }

@@ -329,3 +329,31 @@ func TestCheckTarget(t *testing.T) {
 		}
 	}
 }
+
+// TestDigestKeepsTheWorst: examples of a rule are its worst findings, in the
+// order of the census among equals.
+func TestDigestKeepsTheWorst(t *testing.T) {
+	d := &Digest{}
+	if err := d.Begin(&Header{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		severity := "info"
+		if i == 7 || i == 25 {
+			severity = "fatal"
+		}
+		if err := d.Finding(&Finding{Rule: "x", Severity: severity, Line: i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []int
+	for _, f := range d.Examples["x"] {
+		got = append(got, f.Line)
+	}
+	if diff := cmp.Diff([]int{7, 25, 0, 1, 2, 3, 4, 5, 6, 8}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if d.Worst("x") != "fatal" || d.Worst("y") != "" || d.Found["x"]["info"] != 28 {
+		t.Errorf("worst %q, found %v", d.Worst("x"), d.Found)
+	}
+}

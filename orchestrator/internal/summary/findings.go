@@ -24,7 +24,7 @@ func (p *printer) findings(d *report.Digest) {
 	p.heading("Findings", "%d: %s", c.Findings, tally(c.FindingsBySeverity, worst))
 	slices.SortStableFunc(found, func(a, b report.Rule) int {
 		return cmp.Or(
-			cmp.Compare(severityOf(d, b), severityOf(d, a)),
+			cmp.Compare(report.SeverityRank(d.Worst(b.Rule)), report.SeverityRank(d.Worst(a.Rule))),
 			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Rule, b.Rule))
 	})
 	for i, r := range found {
@@ -47,27 +47,16 @@ func (p *printer) findings(d *report.Digest) {
 	}
 }
 
-// severityOf is the worst severity among the examples of a rule, which may be
-// another than the rule's own.
-func severityOf(d *report.Digest, r report.Rule) int {
-	worst := -1
-	for _, f := range d.Examples[r.Rule] {
-		worst = max(worst, report.SeverityRank(f.Severity))
-	}
-	if worst < 0 {
-		worst = report.SeverityRank(r.Severity)
-	}
-	return worst
-}
-
 func shortRule(rule string) string { return strings.TrimPrefix(rule, "reach.") }
 
 func (p *printer) rule(d *report.Digest, r report.Rule, examples int) {
-	severity := "?"
-	if rank := severityOf(d, r); rank >= 0 {
-		severity = report.Severities()[rank]
+	worst := report.Severities()
+	slices.Reverse(worst)
+	mixed := ""
+	if len(d.Found[r.Rule]) > 1 {
+		mixed = " (" + strings.ReplaceAll(tally(d.Found[r.Rule], worst), together, " ") + ")"
 	}
-	p.line("  %s %4d  %s", p.severity(severity), r.Count, p.paint(bold, report.Printable(r.Rule)))
+	p.line("  %s %4d  %s%s", p.severity(d.Worst(r.Rule)), r.Count, p.paint(bold, report.Printable(r.Rule)), mixed)
 	for i, f := range d.Examples[r.Rule] {
 		if i == examples {
 			break
