@@ -24,8 +24,14 @@ type Case struct {
 	Config []byte
 	// Files of the repository by path.
 	Files map[string][]byte
-	want  map[string][]byte
+	// Special are the entries that are no regular files.
+	Special []Special
+	want    map[string][]byte
 }
+
+// Special is a symbolic link or a submodule. Target is what the link says, or
+// the id of the submodule's commit.
+type Special struct{ Kind, Path, Target string }
 
 // Record is a line of a report.
 type Record = map[string]any
@@ -45,6 +51,14 @@ func Parse(data []byte) (*Case, error) {
 			c.Flags = strings.Fields(string(f.Data))
 		case name == "reach.yaml":
 			c.Config = f.Data
+		case name == "special":
+			for line := range strings.Lines(string(f.Data)) {
+				s := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+				if len(s) != 3 || s[0] != "symlink" && s[0] != "submodule" {
+					return nil, fmt.Errorf("special: %q: want symlink or submodule, path and target with tabs between", line)
+				}
+				c.Special = append(c.Special, Special{s[0], s[1], s[2]})
+			}
 		case strings.HasPrefix(name, "repo/"):
 			c.Files[strings.TrimPrefix(name, "repo/")] = f.Data
 		case strings.HasPrefix(name, "want/"):
@@ -53,7 +67,7 @@ func Parse(data []byte) (*Case, error) {
 				lines++
 			}
 		default:
-			return nil, fmt.Errorf("%s: a golden census has flags, reach.yaml, repo/ and want/", name)
+			return nil, fmt.Errorf("%s: a golden census has flags, reach.yaml, special, repo/ and want/", name)
 		}
 	}
 	switch {

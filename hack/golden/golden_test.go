@@ -22,6 +22,7 @@ func TestGolden(t *testing.T) {
 	}
 	for _, path := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			t.Parallel()
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -62,7 +63,21 @@ func repository(t *testing.T, c *Case) string {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A", "-f"}, {"commit", "-q", "--allow-empty", "-m", "case"}} {
+	steps := [][]string{{"init", "-q", "-b", "main"}, {"add", "-A", "-f"}}
+	for _, s := range c.Special {
+		switch f := filepath.Join(dir, filepath.FromSlash(s.Path)); s.Kind {
+		case "symlink":
+			if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(s.Target, f); err != nil {
+				t.Fatal(err)
+			}
+		case "submodule":
+			steps = append(steps, []string{"update-index", "--add", "--cacheinfo", "160000," + s.Target + "," + s.Path})
+		}
+	}
+	for _, args := range append(steps, []string{"commit", "-q", "--allow-empty", "-m", "case"}) {
 		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "core.autocrlf=false"}, args...)...)
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 			"GIT_AUTHOR_NAME=reach", "GIT_AUTHOR_EMAIL=reach@example.com", "GIT_AUTHOR_DATE=2026-11-01T00:00:00Z",

@@ -40,7 +40,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 		return nil, err
 	}
 	w.progress("placing", 0, 0, "")
-	c := &Census{Positions: w.positions, Applied: w.applied, FilesInCommit: len(snap.Entries())}
+	c := &Census{Positions: w.positions, Applied: w.applied, FilesInCommit: len(snap.Entries()), Views: w.views}
 	reached := placement.Compute(w.applied, w.positions)
 	c.Objects = placement.Objects(w.applied)
 	w.landed = map[position.Pos]bool{}
@@ -62,6 +62,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			_, gated := gates[strictGate]
 			return w.strict(on), known || gated
 		},
+		Scope: w.scope, MissingDependencies: w.missingDeps, Dangling: w.dangling(),
 		Undecided: func(a *placement.Applied) []string {
 			var out []string
 			for _, v := range w.missingVariables(a) {
@@ -94,8 +95,8 @@ func newWorklist(ctx context.Context, snap *snapshot.Snapshot, req *Request) *wo
 		raws:     map[*document.Document]*kustomize.Object{},
 		builders: map[string]*kustomize.Builder{}, memo: map[string]*controller.Result{},
 		read: map[*kustomize.Object]controller.Declared{}, notes: map[string]bool{},
-		unreadable: map[string]error{},
-		progress:   func(string, int64, int64, string) {},
+		unreadable: map[string]error{}, whole: map[cluster.Name]bool{},
+		progress: func(string, int64, int64, string) {},
 	}
 	if req.Progress != nil {
 		w.progress = func(phase string, done, total int64, unit string) {
@@ -269,6 +270,7 @@ func (w *worklist) clusters() []Cluster {
 		}
 		c.Controllers, c.Evidence = names, evidence
 		c.RunsFlux = w.runs(n, "kustomize-controller", w.prev)
+		c.StrictSubstitution = w.strict(n)
 		if c.Evidence == "" && w.rooted[n] {
 			c.Evidence = "it reconciles itself from this repository"
 		}

@@ -24,6 +24,7 @@ func isManifest(p string) bool {
 
 const (
 	fluxKustomizeGroup = "kustomize.toolkit.fluxcd.io"
+	fluxHelmGroup      = "helm.toolkit.fluxcd.io"
 	fluxOperatorGroup  = "fluxcd.controlplane.io"
 )
 

@@ -28,6 +28,11 @@ type clusterFacts struct {
 	configs map[object.Key]*kustomize.Object
 	// controllers are Deployments of Flux controllers, by controller name.
 	controllers map[string]*kustomize.Object
+	// definitions are CustomResourceDefinitions by the kind that they define.
+	definitions map[object.GroupKind]*kustomize.Object
+	// named are all Kustomizations and HelmReleases that are declared, those
+	// that may never arrive among them, by kind without a version.
+	named map[object.Key]bool
 	// instance is a FluxInstance.
 	instance *kustomize.Object
 }
@@ -52,6 +57,7 @@ func (f *facts) on(c cluster.Name) *clusterFacts {
 		cf = &clusterFacts{
 			syncs: map[object.Key]*kustomize.Object{}, sources: map[controller.SourceRef]declaredSource{},
 			configs: map[object.Key]*kustomize.Object{}, controllers: map[string]*kustomize.Object{},
+			definitions: map[object.GroupKind]*kustomize.Object{}, named: map[object.Key]bool{},
 		}
 		f.clusters[c] = cf
 	}
@@ -63,7 +69,7 @@ func (f *facts) on(c cluster.Name) *clusterFacts {
 func (f *facts) equal(g *facts) bool {
 	return maps.EqualFunc(f.clusters, g.clusters, func(a, b *clusterFacts) bool {
 		return maps.Equal(a.syncs, b.syncs) && maps.Equal(a.configs, b.configs) &&
-			maps.Equal(a.controllers, b.controllers) && a.instance == b.instance &&
+			maps.Equal(a.controllers, b.controllers) && maps.Equal(a.definitions, b.definitions) && a.instance == b.instance &&
 			maps.EqualFunc(a.sources, b.sources, func(x, y declaredSource) bool { return x.object == y.object })
 	})
 }
@@ -88,6 +94,11 @@ func (cf *clusterFacts) record(o *kustomize.Object) {
 			if key.Name == name && cf.controllers[name] == nil && strings.Contains(deploymentImage(o), name) {
 				cf.controllers[name] = o
 			}
+		}
+	case key.Group == "apiextensions.k8s.io" && key.Kind == "CustomResourceDefinition":
+		k := object.GroupKind{Group: text(o.Node, "spec", "group"), Kind: text(o.Node, "spec", "names", "kind")}
+		if cf.definitions[k] == nil {
+			cf.definitions[k] = o
 		}
 	case key.Group == "fluxcd.controlplane.io" && key.Kind == "FluxInstance":
 		if cf.instance == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
+	"github.com/gitops-reach/reach/analyser/internal/source"
 )
 
 // spoke names the cluster behind a reference. A ConfigMap in the repository
@@ -27,7 +28,36 @@ func (w *worklist) spoke(on cluster.Name, ref controller.KubeConfigRef) cluster.
 			}
 		}
 	}
+	if _, key, known := w.kubeConfigKey(on, ref); known {
+		ref.Key = key
+	}
 	return w.registry.Spoke(on, ref, provider, place)
+}
+
+// kubeConfigKey is the key of a kubeconfig Secret that a reference means: the
+// one that it names, else "value", else "value.yaml" (upstream:
+// fluxcd/pkg/runtime/client/impersonator.go). known is false when the Secret is
+// not in the repository; ok is false when it has no such key. Keys of a Secret
+// can be read even when SOPS encrypted its values.
+func (w *worklist) kubeConfigKey(on cluster.Name, ref controller.KubeConfigRef) (ok bool, key string, known bool) {
+	cf := w.prev.clusters[on]
+	if cf == nil || ref.Kind != "Secret" {
+		return false, "", false
+	}
+	o := cf.configs[object.Key{Kind: "Secret", Namespace: ref.Namespace, Name: ref.Name}]
+	if o == nil || o.UnknownName {
+		return false, "", false
+	}
+	has := func(k string) bool { return field(o.Node, "data", k) != nil || field(o.Node, "stringData", k) != nil }
+	if ref.Key != "" {
+		return has(ref.Key), ref.Key, true
+	}
+	for _, k := range []string{"value", "value.yaml"} {
+		if has(k) {
+			return true, k, true
+		}
+	}
+	return false, "", true
 }
 
 // variables are the values that a Sync substitutes, read where its controller
@@ -126,14 +156,23 @@ func (w *worklist) kustomizeController(on cluster.Name) (version string, gates m
 func (w *worklist) noRemoteBases(on cluster.Name) bool {
 	if cf := w.prev.clusters[on]; cf != nil {
 		if d := cf.controllers["kustomize-controller"]; d != nil {
-			for _, arg := range controllerArgs(d) {
-				if arg == "--no-remote-bases" || arg == "--no-remote-bases=true" {
-					return true
-				}
-			}
+			return hasFlag(d, "--no-remote-bases")
 		}
 	}
 	return false
+}
+
+// hasFlag reports that a controller runs with a boolean flag on; the last one
+// counts.
+func hasFlag(d *kustomize.Object, flag string) bool {
+	on := false
+	for _, arg := range controllerArgs(d) {
+		if name, value, set := strings.Cut(arg, "="); name == flag {
+			b, err := strconv.ParseBool(value)
+			on = !set || err == nil && b
+		}
+	}
+	return on
 }
 
 func controllerArgs(d *kustomize.Object) []string {
@@ -180,13 +219,17 @@ func (w *worklist) release(a *placement.Applied, o *kustomize.Object, r *control
 		out.Class = placement.RemoteDirect
 		out.Outcome = placement.Outcome{State: placement.SpokeApplied, Reason: "controller_unknown", Pos: r.Pos,
 			Detail: "the HelmRelease is applied to " + string(a.Target) + ", where nothing shows that helm-controller runs"}
+	case r.Chart != nil && w.chartDenied(out):
 	case r.Suspend:
 		out.Outcome = placement.Outcome{State: placement.Suspended, Reason: "suspended", Pos: r.Pos,
 			Detail: "spec.suspend is true: the release stays as it was installed last"}
 	}
 	if r.KubeConfig != nil {
 		out.Target = w.spoke(a.Target, *r.KubeConfig)
-		if out.State != placement.SpokeApplied {
+		if ok, _, known := w.kubeConfigKey(a.Target, *r.KubeConfig); known && !ok && out.State == placement.Resolved {
+			out.Class, out.Outcome = placement.Unresolved, noKey(*r.KubeConfig)
+		}
+		if out.State != placement.SpokeApplied && out.Class != placement.Unresolved {
 			out.Class = placement.RemoteHubRender
 		}
 	}
@@ -196,6 +239,18 @@ func (w *worklist) release(a *placement.Applied, o *kustomize.Object, r *control
 	}
 	w.chart(out)
 	return out
+}
+
+// chartDenied reports a chart in another namespace that helm-controller refuses
+// to read.
+func (w *worklist) chartDenied(out *placement.Release) bool {
+	c := out.Release.Chart
+	detail, denied := w.denied(out.Cluster, "helm-controller", out.Release.Object.Namespace, c.Source)
+	if denied {
+		out.Outcome = placement.Outcome{State: placement.Failed, Reason: "access_denied", Detail: detail, Pos: c.Pos}
+		out.ChartBlocked = &out.Outcome
+	}
+	return denied
 }
 
 // chart finds the files of this repository that a release installs.
@@ -223,27 +278,52 @@ func (w *worklist) chart(out *placement.Release) {
 	}
 	engine := w.engine(out.Release.Engine)
 	dir := engine.Directory(c.Name)
+	if p := source.Unknown(view, dir); p != nil {
+		o := unknownPart(p)
+		out.ChartBlocked = &o
+	}
 	values := map[string]bool{}
 	for _, f := range c.ValuesFiles {
-		values[engine.Directory(f)] = true
+		f = engine.Directory(f)
+		values[f] = true
+		if e, ok := view.Lookup(f); (!ok || !e.IsFile()) && !c.IgnoreMissingValuesFiles && source.Unknown(view, f) == nil && out.ChartBlocked == nil && out.State == placement.Resolved {
+			out.Outcome = placement.Outcome{State: placement.PathMissing, Reason: "path_missing", Pos: c.Pos,
+				Detail: "there is no values file " + quote(f) + " in the artifact of " + c.Source.String()}
+			out.ChartBlocked = &out.Outcome
+		}
 	}
+	detail := gate(c)
 	for _, e := range view.Below(dir) {
 		role := kustomize.RoleOther
 		if values[e.Path] || len(values) == 0 && e.Path == joined(dir, "values.yaml") {
 			role = kustomize.RoleValues
 		}
 		delete(values, e.Path)
-		out.Files = append(out.Files, placement.ChartFile{Path: e.Origin, Role: role, Pos: c.Pos})
+		out.Files = append(out.Files, placement.ChartFile{Path: e.Origin, Role: role, Detail: detail, Pos: c.Pos})
 	}
 	for f := range values {
 		if e, ok := view.Lookup(f); ok {
-			out.Files = append(out.Files, placement.ChartFile{Path: e.Origin, Role: kustomize.RoleValues, Pos: c.Pos})
+			out.Files = append(out.Files, placement.ChartFile{Path: e.Origin, Role: kustomize.RoleValues, Detail: detail, Pos: c.Pos})
 		}
 	}
-	if len(out.Files) == 0 && out.State == placement.Resolved {
+	if len(out.Files) == 0 && out.ChartBlocked == nil && out.State == placement.Resolved {
 		out.Outcome = placement.Outcome{State: placement.PathMissing, Reason: "path_missing", Pos: c.Pos,
 			Detail: "there is no directory " + quote(dir) + " in the artifact of " + c.Source.String()}
 	}
+}
+
+// gate is what a change of a chart's files waits for (upstream: source-controller
+// reconcileStrategy; the default keeps a chart until its version changes, and
+// spec.chart.spec.version is ignored for charts that are not in a
+// HelmRepository).
+func gate(c *controller.Chart) string {
+	switch c.ReconcileStrategy {
+	case "ChartVersion":
+		return "reconcileStrategy ChartVersion: a change reaches the cluster only with a new version in Chart.yaml"
+	case "Revision":
+		return "reconcileStrategy Revision: every new revision of the source is a new chart"
+	}
+	return ""
 }
 
 func joined(dir, name string) string {

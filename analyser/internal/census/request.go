@@ -94,6 +94,8 @@ type Census struct {
 	NotConsidered map[string]int
 	FilesInCommit int
 	BytesRead     int64
+	// Views are the artifacts that Syncs read, by placement.Applied.ViewKey.
+	Views map[string]*controller.View
 }
 
 // Cluster is a cluster that the census met.
@@ -108,4 +110,7 @@ type Cluster struct {
 	Controllers []string
 	// Evidence is what says that Flux runs there.
 	Evidence string
+	// StrictSubstitution reports that an undeclared variable fails a build
+	// there.
+	StrictSubstitution bool
 }

@@ -172,8 +172,9 @@ func (w *worklist) generated(on cluster.Name, d declaredSource, depth int) (*con
 }
 
 // viewed keeps one view per key, so that equal views share their builds.
+// A Problem beside a view is about parts of it, which the view names.
 func (w *worklist) viewed(v *controller.View, p *controller.Problem) (*controller.View, placement.Outcome) {
-	if p != nil {
+	if p != nil && (v == nil || len(v.Unknown) == 0) {
 		return nil, placement.Outcome{State: placement.StateUnresolved, Reason: p.Code, Detail: p.Message, Pos: p.Pos}
 	}
 	if same, ok := w.views[v.Key]; ok {
@@ -181,6 +182,35 @@ func (w *worklist) viewed(v *controller.View, p *controller.Problem) (*controlle
 	}
 	w.views[v.Key] = v
 	return v, placement.Outcome{State: placement.Resolved}
+}
+
+// unknownPart is the outcome for content of an artifact that is not in this
+// repository.
+func unknownPart(p *controller.Problem) placement.Outcome {
+	out := placement.Outcome{State: placement.StateUnresolved, Reason: p.Code, Detail: p.Message, Pos: p.Pos}
+	switch p.Code {
+	case "other_repository", "other_ref", "submodule_content":
+		out.State = placement.External
+	}
+	return out
+}
+
+// denied reports that a controller on a cluster refuses to follow a reference
+// into another namespace, and what says so (upstream: the flag
+// --no-cross-namespace-refs; the operator sets it for spec.cluster.multitenant).
+func (w *worklist) denied(on cluster.Name, controllerName, from string, ref controller.SourceRef) (string, bool) {
+	cf := w.prev.clusters[on]
+	if cf == nil || ref.Namespace == from {
+		return "", false
+	}
+	why := ""
+	if d := cf.controllers[controllerName]; d != nil && hasFlag(d, "--no-cross-namespace-refs") {
+		why = controllerName + " runs with --no-cross-namespace-refs"
+	}
+	if i := cf.instance; i != nil && text(i.Node, "spec", "cluster", "multitenant") == "true" {
+		why = "the FluxInstance is multitenant"
+	}
+	return ref.String() + " is in another namespace than the object that reads it, and " + why, why != ""
 }
 
 func unresolved(reason, detail string) placement.Outcome {

@@ -11,6 +11,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/document"
+	"github.com/gitops-reach/reach/analyser/internal/finding"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
@@ -46,6 +47,10 @@ type worklist struct {
 	raws map[*document.Document]*kustomize.Object
 	// landed are the documents of objects that some Sync applies.
 	landed map[position.Pos]bool
+	// missingDeps are references in dependsOn to what is not there; whole
+	// remembers of which clusters everything is known.
+	missingDeps []finding.MissingDependency
+	whole       map[cluster.Name]bool
 	// unreadable are the files whose content could not be had.
 	unreadable map[string]error
 	builders   map[string]*kustomize.Builder
@@ -108,6 +113,7 @@ func (w *worklist) run() error {
 			break
 		}
 	}
+	w.dependencies()
 	w.settle()
 	return nil
 }
@@ -232,6 +238,14 @@ func (w *worklist) decide(a *placement.Applied) {
 	if p := a.Sync.Problem; p != nil {
 		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: p.Code, Detail: p.Message, Pos: p.Pos}
 	}
+	if detail, denied := w.denied(a.Cluster, "kustomize-controller", a.Sync.Object.Namespace, a.Sync.Source); denied && a.State == placement.Resolved {
+		a.Outcome = placement.Outcome{State: placement.Failed, Reason: "access_denied", Detail: detail, Pos: a.Sync.Pos}
+	}
+	if ref := a.Sync.KubeConfig; ref != nil && a.State == placement.Resolved {
+		if ok, _, known := w.kubeConfigKey(a.Cluster, *ref); known && !ok {
+			a.Outcome = noKey(*ref)
+		}
+	}
 	view, out := w.view(a.Cluster, a.Sync.Source, 0)
 	if out.State != placement.Resolved {
 		if a.State == placement.Resolved {
@@ -243,6 +257,12 @@ func (w *worklist) decide(a *placement.Applied) {
 	}
 	engine, dir := w.engine(a.Sync.Engine), a.Path
 	a.ViewKey = view.Key
+	if p := source.Unknown(view, dir); p != nil {
+		if a.State == placement.Resolved {
+			a.Outcome = unknownPart(p)
+		}
+		return
+	}
 	if !view.IsDir(dir) {
 		w.missing(a, view, dir, out)
 		return
@@ -256,13 +276,33 @@ func (w *worklist) decide(a *placement.Applied) {
 	if a.State != placement.Resolved && a.State != placement.Suspended {
 		return
 	}
+	if a.Result.Failure == nil {
+		w.apply(a)
+	}
+	unknown := source.UnknownBelow(view, dir)
+	if a.Result.Failure != nil && len(view.Unknown) > 0 {
+		unknown = view.Unknown[0].Problem
+	}
 	switch b := a.Result; {
+	case unknown != nil && (b.Failure != nil || len(b.Generated) > 0):
+		a.Outcome = unknownPart(unknown)
+	case len(a.Rejected) > 0:
 	case b.Failure != nil:
 		a.Outcome = placement.Outcome{State: placement.Failed, Reason: "build_failed", Detail: b.Failure.Message, Pos: b.Failure.Pos}
 	case a.Root == nil && a.Parent != nil && a.Parent.Target == a.Cluster && a.Cluster != a.Parent.Cluster && !w.runs(a.Cluster, "kustomize-controller", w.prev):
 		a.Outcome = placement.Outcome{State: placement.SpokeApplied, Reason: "controller_unknown", Pos: a.Sync.Pos,
 			Detail: "the object is applied to " + string(a.Cluster) + ", where nothing shows that kustomize-controller runs"}
 	}
+}
+
+// noKey says that a kubeconfig Secret has none of the keys that are read.
+func noKey(ref controller.KubeConfigRef) placement.Outcome {
+	key := ref.Key
+	if key == "" {
+		key = "value or value.yaml"
+	}
+	return placement.Outcome{State: placement.Failed, Reason: "kubeconfig_key_missing", Pos: ref.Pos,
+		Detail: "Secret " + ref.Namespace + "/" + ref.Name + " has no key " + key}
 }
 
 func (w *worklist) missing(a *placement.Applied, view *controller.View, dir string, out placement.Outcome) {
@@ -429,7 +469,10 @@ func (w *worklist) absorb(a *placement.Applied) {
 	objects := a.Objects
 	for i := 0; i < len(objects); i++ {
 		o := objects[i]
-		if a.Blocked == nil || a.State == placement.External {
+		if k := o.Ref.Key(); k.Group == fluxKustomizeGroup || k.Group == fluxHelmGroup {
+			w.next.on(a.Target).named[k] = true
+		}
+		if a.Blocked == nil || a.State == placement.External || a.Blocked == &a.Outcome && a.Arrived[o] {
 			w.next.on(a.Target).record(o)
 		}
 		d := w.declared(o)

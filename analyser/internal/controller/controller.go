@@ -214,6 +214,9 @@ type Problem struct {
 	Code    string
 	Message string
 	Pos     position.Pos
+	// Refused reports that the API server refuses the object: it is never
+	// there in this form, and what applies it fails.
+	Refused bool
 }
 
 // Declared is what one object on a cluster declares to an engine. Objects are
@@ -227,6 +230,30 @@ type Declared struct {
 	Objects  []*kustomize.Object
 	// Problem is set when the object declares more than can be told.
 	Problem *Problem
+}
+
+// Refused are the problems for which the API server refuses the object.
+func (d Declared) Refused() []Problem {
+	var out []Problem
+	add := func(p *Problem) {
+		if p != nil && p.Refused {
+			out = append(out, *p)
+		}
+	}
+	add(d.Problem)
+	for _, s := range d.Syncs {
+		add(s.Problem)
+	}
+	for _, r := range d.Releases {
+		add(r.Problem)
+	}
+	for _, s := range d.Sources {
+		add(s.Problem)
+	}
+	for _, r := range d.Roots {
+		add(r.Sync.Problem)
+	}
+	return out
 }
 
 // Result of building a Sync.

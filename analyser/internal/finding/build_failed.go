@@ -10,7 +10,7 @@ var buildFailed = &Rule{
 	Run: func(m *Model) []Finding {
 		var out []Finding
 		for _, a := range m.Applied {
-			if a.State != placement.Failed {
+			if a.State != placement.Failed || a.Reason != "build_failed" {
 				continue
 			}
 			f := aboutSync(m, a)

@@ -25,7 +25,13 @@ var doubleOwner = &Rule{
 			if o.Object.UnknownName || o.Applied.State == placement.Suspended && o.Applied.Blocked != nil {
 				continue
 			}
-			w := where{o.Cluster, o.Ref.Key()}
+			key := o.Ref.Key()
+			if m.Scope(o.Cluster, key.GroupKind()) == object.ClusterScoped {
+				// kustomize gives custom resources a namespace whatever their
+				// definition says, and the API server drops it.
+				key.Namespace = ""
+			}
+			w := where{o.Cluster, key}
 			if len(owners[w]) == 0 {
 				order = append(order, w)
 			}

@@ -44,7 +44,7 @@ const (
 )
 
 // Outcome is a state with a stable reason code and the fact behind it, for
-// people. Reason is empty for Resolved.
+// people. Reason is empty for Resolved, whose Detail is a condition if any.
 type Outcome struct {
 	State  State
 	Reason string
@@ -82,6 +82,12 @@ type Applied struct {
 	// Blocked is set when what this Sync builds cannot be known to arrive: its
 	// own outcome or that of an ancestor. All its placements are Unresolved.
 	Blocked *Outcome
+	// Rejected are the objects of the build that the API server is certain to
+	// refuse, in the order of their place; the Outcome is then failed.
+	Rejected []Rejected
+	// Arrived are the objects of earlier stages that are applied although a
+	// later one fails. They are placed although the Sync is blocked.
+	Arrived map[*kustomize.Object]bool
 	// Path is the directory of the artifact that spec.path means, "" is its
 	// root.
 	Path string
@@ -124,6 +130,23 @@ func (a *Applied) Controller() string {
 	return a.Sync.Object.Namespace + "/" + a.Sync.Object.Name
 }
 
+// Rejected is an object that cannot be applied.
+type Rejected struct {
+	Object *kustomize.Object
+	// Reason is a stable code: "namespace_missing", "invalid_name",
+	// "invalid_namespace", "invalid_label", "secret_encrypted", or that of the
+	// controller.Problem for which the API server refuses it.
+	Reason string
+	// Detail names the object and what is wrong with it.
+	Detail string
+	Pos    position.Pos
+}
+
+// blocks reports that an object of a's build cannot be known to arrive.
+func (a *Applied) blocks(o *kustomize.Object) bool {
+	return a.Blocked != nil && !(a.Blocked == &a.Outcome && a.Arrived[o])
+}
+
 // Release is a HelmRelease that lives on a cluster.
 type Release struct {
 	// Cluster is where the HelmRelease lives, Target where its chart installs.
@@ -144,7 +167,9 @@ type Release struct {
 type ChartFile struct {
 	Path string
 	Role kustomize.Role
-	Pos  position.Pos
+	// Detail is what a change of the file waits for; empty for nothing.
+	Detail string
+	Pos    position.Pos
 }
 
 // Controller is "namespace/name" of the release.

@@ -74,13 +74,13 @@ func (c *computation) sync(a *Applied) {
 			Controller: a.Controller(), ControllerKind: a.Sync.Object.Kind,
 			Outcome: a.landed(), applied: a, object: o,
 		}
-		if r := released[o]; r != nil && r.Class == RemoteHubRender {
-			p.Class, p.Cluster, p.release = RemoteHubRender, r.Target, r
+		if r := released[o]; r != nil && (r.Class == RemoteHubRender || r.Class == Unresolved && r.Release.KubeConfig != nil) {
+			p.Class, p.Cluster, p.release = r.Class, r.Target, r
 			if r.State != Resolved && p.State == Resolved {
 				p.Outcome = r.Outcome
 			}
 		}
-		if a.Blocked != nil {
+		if a.blocks(o) {
 			p.Class, p.Outcome = Unresolved, *a.Blocked
 		}
 		c.contribution(p, o.Origin, roles, placed)
@@ -139,6 +139,9 @@ func (c *computation) chart(r *Release) {
 			Controller: r.Controller(), ControllerKind: r.Release.Object.Kind,
 			Outcome: r.Outcome, applied: r.Applied, release: r, object: r.Object, at: f.Pos,
 		}
+		if p.State == Resolved {
+			p.Detail = f.Detail
+		}
 		switch {
 		case r.Applied.Blocked != nil:
 			p.Class, p.Outcome = Unresolved, *r.Applied.Blocked
@@ -192,7 +195,7 @@ func FileRole(ps []*Placement) kustomize.Role {
 func Objects(applied []*Applied) []Object {
 	var out []Object
 	for _, a := range applied {
-		if a.Blocked != nil || a.Result == nil {
+		if a.Result == nil {
 			continue
 		}
 		released := map[*kustomize.Object]*Release{}
@@ -200,6 +203,9 @@ func Objects(applied []*Applied) []Object {
 			released[r.Object] = r
 		}
 		for _, o := range a.Objects {
+			if a.blocks(o) {
+				continue
+			}
 			x := Object{Ref: o.Ref, Cluster: a.Target, ControllerCluster: a.Cluster, Applied: a, Object: o, Class: a.Class()}
 			if r := released[o]; r != nil {
 				x.Class = r.Class

@@ -66,6 +66,20 @@ func (t *tree) addUnknown(p string, problem *controller.Problem) {
 	t.unknown = append(t.unknown, controller.UnknownPart{Path: p, Problem: problem})
 }
 
+// Unknown is why the content of a path of a view cannot be told; nil when it
+// can.
+func Unknown(v *controller.View, p string) *controller.Problem { return isUnknown(v.Unknown, p) }
+
+// UnknownBelow is why something below a directory of a view cannot be told.
+func UnknownBelow(v *controller.View, dir string) *controller.Problem {
+	for _, u := range v.Unknown {
+		if dir == "" || strings.HasPrefix(u.Path, dir+"/") {
+			return u.Problem
+		}
+	}
+	return nil
+}
+
 // isUnknown is the problem of the unknown part in which a path lies.
 func isUnknown(parts []controller.UnknownPart, p string) *controller.Problem {
 	for _, u := range parts {

@@ -139,8 +139,12 @@ func (t *tree) include(in controller.Include, other Other) (uncertain, err *cont
 		if problem == nil {
 			problem = &controller.Problem{Code: "include_unknown", Message: "the artifact of " + in.Source.String() + " is not known"}
 		}
+		code := "include_unknown"
+		if problem.Code == "other_repository" || problem.Code == "other_ref" {
+			code = problem.Code
+		}
 		uncertain = &controller.Problem{
-			Code: "include_unknown", Pos: in.Pos,
+			Code: code, Pos: in.Pos,
 			Message: fmt.Sprintf("%s is included at %q, and its content is not known: %s", in.Source, to, problem.Message),
 		}
 		t.addUnknown(to, uncertain)

@@ -31,7 +31,15 @@ func (r *reader) problem() *controller.Problem {
 	return r.unknown
 }
 
+// fail records that the API server refuses the object.
 func (r *reader) fail(code string, pos position.Pos, format string, args ...any) {
+	if r.invalid == nil {
+		r.invalid = &controller.Problem{Code: code, Message: fmt.Sprintf(format, args...), Pos: r.or(pos), Refused: true}
+	}
+}
+
+// stall records what the API server accepts and the controller does not.
+func (r *reader) stall(code string, pos position.Pos, format string, args ...any) {
 	if r.invalid == nil {
 		r.invalid = &controller.Problem{Code: code, Message: fmt.Sprintf(format, args...), Pos: r.or(pos)}
 	}

@@ -155,7 +155,7 @@ func readArtifactGenerator(r *reader, d *controller.Declared) {
 	for _, e := range spec.get("sources").required().list() {
 		alias := e.get("alias").required()
 		if _, ok := g.Sources[alias.text()]; ok {
-			r.fail("invalid_spec", alias.pos(), "%s is the alias of two sources", alias.name())
+			r.stall("invalid_spec", alias.pos(), "%s is the alias of two sources", alias.name())
 		}
 		g.Sources[alias.text()] = readSourceRef(e, ns, "Bucket", "GitRepository", "OCIRepository", "HelmChart", "ExternalArtifact")
 	}
@@ -164,7 +164,7 @@ func readArtifactGenerator(r *reader, d *controller.Declared) {
 		name := e.get("name").required()
 		a := controller.GeneratedArtifact{Name: name.text(), Namespace: e.get("namespace").text(), Pos: e.pos()}
 		if key := a.Namespace + "/" + a.Name; names[key] {
-			r.fail("invalid_spec", name.pos(), "%s is the name of two artifacts", name.name())
+			r.stall("invalid_spec", name.pos(), "%s is the name of two artifacts", name.name())
 		} else {
 			names[key] = true
 		}

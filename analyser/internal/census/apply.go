@@ -1,0 +1,193 @@
+package census
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gitops-reach/reach/analyser/internal/cluster"
+	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/placement"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// apply decides whether what a Sync built is certain to be refused when it is
+// applied. kustomize-controller applies in stages, and before it applies one it
+// asks the API server about every object of it: one that is refused stops its
+// stage and the later ones (upstream: fluxcd/pkg/ssa ApplyAllStaged, ApplyAll).
+func (w *worklist) apply(a *placement.Applied) {
+	first := lastStage
+	var sealed bool
+	for _, o := range a.Result.Objects {
+		if !a.Sync.Decryption && encryptedSecret(o) {
+			sealed = true
+			a.Rejected = append(a.Rejected, placement.Rejected{
+				Object: o, Reason: "secret_encrypted", Pos: o.Origin,
+				Detail: o.Ref.String() + " is encrypted with SOPS and spec.decryption is not set",
+			})
+			continue
+		}
+		if skipsApply(o) {
+			continue
+		}
+		if r := w.refused(a.Target, o); r != nil {
+			a.Rejected = append(a.Rejected, *r)
+			first = min(first, stage(o.Ref))
+		}
+	}
+	if len(a.Rejected) == 0 {
+		return
+	}
+	slices.SortStableFunc(a.Rejected, func(x, y placement.Rejected) int {
+		p, q := w.positions.Position(x.Pos), w.positions.Position(y.Pos)
+		return cmp.Or(strings.Compare(p.Path, q.Path), cmp.Compare(p.Line, q.Line))
+	})
+	detail := a.Rejected[0].Detail
+	if n := len(a.Rejected) - 1; n > 0 {
+		detail += fmt.Sprintf(" (and %d more)", n)
+	}
+	a.Outcome = placement.Outcome{State: placement.Failed, Reason: "apply_failed", Detail: detail, Pos: a.Rejected[0].Pos}
+	if sealed {
+		return // the controller looks for these before the first stage
+	}
+	a.Arrived = map[*kustomize.Object]bool{}
+	for _, o := range a.Result.Objects {
+		if stage(o.Ref) < first {
+			a.Arrived[o] = true
+		}
+	}
+}
+
+// refused is why the API server of a cluster is certain to refuse an object;
+// nil when it is not certain.
+func (w *worklist) refused(on cluster.Name, o *kustomize.Object) *placement.Rejected {
+	if o.UnknownIdentity {
+		return nil
+	}
+	no := func(reason string, at *yaml.Node, format string, args ...any) *placement.Rejected {
+		pos := o.Origin
+		if at != nil && at.Line != 0 {
+			pos = position.Pos(at.Line)
+		}
+		return &placement.Rejected{Object: o, Reason: reason, Detail: o.Ref.String() + " " + fmt.Sprintf(format, args...), Pos: pos}
+	}
+	gk := o.Ref.GroupKind()
+	scope := w.scope(on, gk)
+	meta := field(o.Node, "metadata")
+	switch ns := o.Ref.Namespace; {
+	case scope == object.Namespaced && ns == "":
+		return no("namespace_missing", nil, "has no namespace, and Flux knows no default one")
+	case scope == object.Namespaced && !isLabel(ns):
+		return no("invalid_namespace", field(meta, "namespace"), "names a namespace that cannot exist")
+	case scope != object.ScopeUnknown && !o.UnknownName && !validName(gk, o.Ref.Name):
+		return no("invalid_name", field(meta, "name"), "has a name that the API server refuses")
+	}
+	if labels := field(meta, "labels"); labels != nil && labels.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(labels.Content); i += 2 {
+			v := labels.Content[i+1]
+			if _, unknown := o.Unknown[v]; !unknown && v.Kind == yaml.ScalarNode && !labelValue.MatchString(v.Value) {
+				return no("invalid_label", v, "has a value for the label %s that the API server refuses", labels.Content[i].Value)
+			}
+		}
+	}
+	if ps := w.declared(o).Refused(); len(ps) > 0 {
+		p := ps[0]
+		return &placement.Rejected{Object: o, Reason: p.Code, Detail: o.Ref.String() + ": " + p.Message, Pos: cmp.Or(p.Pos, o.Origin)}
+	}
+	return nil
+}
+
+// The syntax of names (upstream: apimachinery util/validation). Kinds whose
+// names follow another rule are taken for right.
+var (
+	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	labelValue   = regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`)
+)
+
+func isLabel(s string) bool { return len(s) <= 63 && dnsLabel.MatchString(s) }
+
+func validName(k object.GroupKind, name string) bool {
+	switch k.Group {
+	case "rbac.authorization.k8s.io", "certificates.k8s.io", "apiregistration.k8s.io":
+		return name != "." && name != ".." && !strings.ContainsAny(name, "/%")
+	}
+	if k == (object.GroupKind{Kind: "Namespace"}) {
+		return isLabel(name)
+	}
+	return len(name) <= 253 && dnsSubdomain.MatchString(name)
+}
+
+// scope is whether objects of a kind have a namespace: what Kubernetes and Flux
+// say of their own kinds, then what a definition on the cluster says.
+func (w *worklist) scope(on cluster.Name, k object.GroupKind) object.Scope {
+	if s := k.Scope(); s != object.ScopeUnknown {
+		return s
+	}
+	if strings.HasSuffix(k.Group, ".toolkit.fluxcd.io") || k.Group == fluxOperatorGroup || k.Group == "source.extensions.fluxcd.io" {
+		return object.Namespaced
+	}
+	if cf := w.prev.clusters[on]; cf != nil {
+		if d := cf.definitions[k]; d != nil {
+			return definedScope(d)
+		}
+	}
+	return object.ScopeUnknown
+}
+
+func definedScope(definition *kustomize.Object) object.Scope {
+	switch text(definition.Node, "spec", "scope") {
+	case "Cluster":
+		return object.ClusterScoped
+	case "Namespaced":
+		return object.Namespaced
+	}
+	return object.ScopeUnknown
+}
+
+// The stages of an apply (upstream: fluxcd/pkg/ssa/utils IsClusterDefinition,
+// IsClassDefinition). Stages that the user of the controller adds come before
+// the last one and cannot be seen here.
+const (
+	definitionStage = iota
+	classStage
+	lastStage
+)
+
+func stage(r object.Ref) int {
+	switch {
+	case r.Group == "apiextensions.k8s.io" && strings.EqualFold(r.Kind, "CustomResourceDefinition"),
+		r.Group == "" && r.Version == "v1" && strings.EqualFold(r.Kind, "Namespace"),
+		r.Group == "rbac.authorization.k8s.io" && strings.EqualFold(r.Kind, "ClusterRole"):
+		return definitionStage
+	case strings.HasSuffix(r.Kind, "Class"):
+		return classStage
+	}
+	return lastStage
+}
+
+// skipsApply reports an object that the controller leaves alone (upstream:
+// shouldSkipApply with the exclusions of kustomize-controller): a label or
+// annotation, whatever the case of its value.
+func skipsApply(o *kustomize.Object) bool {
+	for _, where := range []string{"labels", "annotations"} {
+		m := field(o.Node, "metadata", where)
+		if strings.EqualFold(text(m, fluxKustomizeGroup+"/reconcile"), "disabled") || strings.EqualFold(text(m, fluxKustomizeGroup+"/ssa"), "ignore") {
+			return true
+		}
+	}
+	return false
+}
+
+// encryptedSecret reports a Secret that is still encrypted after the build
+// (upstream: kustomize-controller internal/decryptor IsEncryptedSecret,
+// IsDecryptionDisabled).
+func encryptedSecret(o *kustomize.Object) bool {
+	return o.Ref.Kind == "Secret" && o.Ref.APIVersion() == "v1" && field(o.Node, "sops") != nil &&
+		!strings.EqualFold(text(o.Node, "metadata", "annotations", fluxKustomizeGroup+"/decrypt"), "disabled")
+}

@@ -1,0 +1,135 @@
+package census
+
+import (
+	"cmp"
+
+	"github.com/gitops-reach/reach/analyser/internal/cluster"
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/finding"
+	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/placement"
+)
+
+// dependencies finds what waits for an object that does not exist. A
+// Kustomization's dependsOn means Kustomizations and a HelmRelease's means
+// HelmReleases, on the cluster where the object itself lives (upstream:
+// checkDependencies of both controllers).
+//
+// What waits is blocked when it is certain that nothing of that name is there:
+// the name is one of the other kind, or everything on the cluster is known.
+func (w *worklist) dependencies() {
+	for _, a := range w.applied {
+		if a.Parent != nil && a.Blocked == nil && a.Parent.Blocked != nil {
+			w.blockedByParent(a)
+		}
+		for _, m := range w.missingDependencies(a.Cluster, a.Sync.DependsOn) {
+			m.Owner, m.Applied = a.Sync.Object, a
+			waits := a.State == placement.Resolved && a.Blocked == nil
+			if m.Certain && waits {
+				a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: dependencyNotFound, Detail: m.Detail, Pos: m.Pos}
+				a.Blocked = &a.Outcome
+				if a.HasDirectory && a.Result != nil {
+					a.Below = w.below(a)
+				}
+			}
+			w.missingDeps = append(w.missingDeps, m)
+		}
+		for _, r := range a.Releases {
+			if a.Blocked != nil && r.Class != placement.Unresolved {
+				r.Class, r.Outcome = placement.Unresolved, *a.Blocked
+			}
+			for _, m := range w.missingDependencies(r.Cluster, r.Release.DependsOn) {
+				m.Owner, m.Applied = r.Object.Ref, a
+				if m.Certain && r.State == placement.Resolved {
+					r.Class = placement.Unresolved
+					r.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: dependencyNotFound, Detail: m.Detail, Pos: m.Pos}
+					r.ChartBlocked = &r.Outcome
+				}
+				w.missingDeps = append(w.missingDeps, m)
+			}
+		}
+	}
+}
+
+const dependencyNotFound = "dependency_not_found"
+
+// blockedByParent passes on what happened to the Sync that applies this one.
+func (w *worklist) blockedByParent(a *placement.Applied) {
+	a.Blocked = a.Parent.Blocked
+	if a.State == placement.Resolved || a.State == placement.Suspended {
+		a.Outcome = placement.Outcome{
+			State: placement.StateUnresolved, Reason: "parent_" + a.Blocked.Reason, Pos: a.Sync.Pos,
+			Detail: "the object comes from " + a.Parent.Controller() + ": " + a.Blocked.Detail,
+		}
+	}
+}
+
+func (w *worklist) missingDependencies(on cluster.Name, deps []controller.Dependency) []finding.MissingDependency {
+	var out []finding.MissingDependency
+	for _, d := range deps {
+		groups := map[string]string{"Kustomization": fluxKustomizeGroup, "HelmRelease": fluxHelmGroup}
+		named := func(kind string) bool {
+			cf := w.prev.clusters[on]
+			return cf != nil && cf.named[object.Key{Group: groups[kind], Kind: kind, Namespace: d.Namespace, Name: d.Name}]
+		}
+		if named(d.Kind) || w.isRoot(on, d) {
+			continue
+		}
+		m := finding.MissingDependency{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Pos: d.Pos}
+		other := "HelmRelease"
+		if d.Kind == other {
+			other = "Kustomization"
+		}
+		m.Detail = "dependsOn names " + d.Kind + " " + d.Namespace + "/" + d.Name + ", "
+		switch {
+		case named(other):
+			m.OtherKind, m.Certain = other, true
+			m.Detail += "and what has that name is a " + other
+		default:
+			m.Certain = w.known(on)
+			m.Detail += "which is not on " + string(on)
+			if !m.Certain {
+				m.Detail += " as far as this repository shows"
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// isRoot reports a root's Kustomization, which may stand in no file.
+func (w *worklist) isRoot(on cluster.Name, d controller.Dependency) bool {
+	for _, r := range w.roots {
+		if o := r.sync.Object; d.Kind == o.Kind && r.Cluster == on && o.Namespace == d.Namespace && o.Name == d.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// known reports that all objects which controllers put on a cluster are known:
+// every Sync that applies there is resolved and whole, and no chart adds to
+// them. What people put there by hand is never known.
+func (w *worklist) known(on cluster.Name) bool {
+	if k, ok := w.whole[on]; ok {
+		return k
+	}
+	k := true
+	for _, a := range w.applied {
+		if a.Target == on && (a.Result == nil || a.Result.Partial() || a.State != placement.Resolved && a.State != placement.Suspended && a.Reason != dependencyNotFound) {
+			k = false
+		}
+		for _, o := range a.Objects {
+			if a.Target == on && (o.UnknownIdentity || w.declared(o).Problem != nil) {
+				k = false
+			}
+		}
+		for _, r := range a.Releases {
+			if cmp.Or(r.Target, a.Target) == on {
+				k = false
+			}
+		}
+	}
+	w.whole[on] = k
+	return k
+}
