@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,9 +25,9 @@ import (
 
 // censusFlags are the flags of reach census.
 type censusFlags struct {
-	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile string
-	roots                                                                []string
-	verbose                                                              bool
+	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile, stats string
+	roots                                                                       []string
+	verbose                                                                     bool
 }
 
 func censusCommand(s streams, start starter) *cobra.Command {
@@ -97,6 +98,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	flags.StringVar(&f.analyser, "analyser", "", "`PATH` of the analyser (default reach-analyser beside this program)")
 	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what aliases stand for (default DIR.aliases.json)")
 	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, in place of REPO")
+	flags.StringVar(&f.stats, "stats", "", "write time and peak memory of both processes to `FILE`, as JSON")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the analyser logs")
 	flags.SortFlags = false
 	return cmd
@@ -112,11 +114,13 @@ type census struct {
 	request *reachv1.CensusRequest
 	// stored are the aliases of the alias file.
 	stored alias.Mapping
+	// measured is what --stats writes.
+	measured stats
 }
 
 // newCensus checks all that can be checked before the analyser starts.
 func newCensus(s streams, f censusFlags, repository string) (*census, error) {
-	c := &census{streams: s, flags: f, config: &config.Config{}}
+	c := &census{streams: s, flags: f, config: &config.Config{}, measured: stats{start: time.Now()}}
 	for _, choice := range []struct {
 		flag, value string
 		of          []string
@@ -174,6 +178,11 @@ func (c *census) take(ctx context.Context, start starter) error {
 	if err := c.show(digest, folder); err != nil {
 		return err
 	}
+	if c.flags.stats != "" {
+		if err := c.measured.write(c.flags.stats); err != nil {
+			return err
+		}
+	}
 	return failOn(c.flags.failOn, digest.Census.Counts.FindingsBySeverity)
 }
 
@@ -181,8 +190,8 @@ func (c *census) take(ctx context.Context, start starter) error {
 func (c *census) record(ctx context.Context, start starter) (*stream.Recording, error) {
 	bar := newProgress(c.err)
 	defer bar.clear()
-	c.request.NoProgress = !bar.shown()
-
+	// Progress is asked for even when nobody looks: it tells a census that
+	// takes long from an analyser that hangs.
 	var log io.Writer
 	if c.flags.verbose {
 		log = c.err
@@ -200,6 +209,7 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 		bar.update(m.GetProgress())
 		return recorder.Add(m)
 	})
+	c.measured.analysed(a)
 	var recording *stream.Recording
 	if err == nil {
 		recording, err = recorder.Finish(a.Hello().GetAnalyserVersion())

@@ -25,8 +25,6 @@ func newProgress(w io.Writer) *progress {
 	return &progress{}
 }
 
-func (p *progress) shown() bool { return p.out != nil }
-
 // update shows a message. Errors of the terminal are of no consequence.
 func (p *progress) update(m *reachv1.Progress) {
 	if p.out == nil || m == nil {

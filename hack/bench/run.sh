@@ -1,0 +1,19 @@
+#!/bin/sh
+# Benchmarks acme-platform and every repository of the corpus, side by side in
+# one run. Usage: hack/bench/run.sh [RUNS]
+set -eu
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+go run ./hack/acme -git "$work/acme-platform" >/dev/null
+git -C "$work/acme-platform" gc -q
+corpus=../shared/corpus
+if [ -x "$corpus/make-repos" ]; then
+	"$corpus/make-repos" "$work/corpus" >/dev/null
+	for r in "$work"/corpus/*; do git -C "$r" gc -q; done
+else
+	echo "the corpus is not beside the project: acme-platform alone" >&2
+	mkdir "$work/corpus"
+fi
+go build -o "$work/bench" ./hack/bench
+"$work/bench" -n "${1:-5}" "$work"/acme-platform "$work"/corpus/*

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+// stats is what one census cost.
+type stats struct {
+	start time.Time
+	// AnalyserMillis is the time until the analyser had sent everything.
+	AnalyserMillis int64 `json:"analyser_ms"`
+	// TotalMillis is the time until the report stood on disk.
+	TotalMillis int64 `json:"total_ms"`
+	// Peaks are the largest resident sets, in bytes; 0 where the system does
+	// not say.
+	AnalyserPeakBytes int64 `json:"analyser_peak_bytes"`
+	ReachPeakBytes    int64 `json:"reach_peak_bytes"`
+}
+
+// analysed notes what the analyser has cost by now.
+func (s *stats) analysed(a analyser) {
+	s.AnalyserMillis = time.Since(s.start).Milliseconds()
+	if m, ok := a.(interface{ PeakMemory() int64 }); ok {
+		s.AnalyserPeakBytes = m.PeakMemory()
+	}
+}
+
+func (s *stats) write(file string) error {
+	s.TotalMillis = time.Since(s.start).Milliseconds()
+	s.ReachPeakBytes = peakMemory()
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing --stats: %w", err)
+	}
+	return nil
+}
