@@ -207,7 +207,7 @@ func TestRequest(t *testing.T) {
 	if _, _, err := take(t.Context(), f, "--out", "new", "--rev", "v1", "--root", "hub=clusters/hub@a/b"); err != nil {
 		t.Fatal(err)
 	}
-	if f.request.GetRevision() != "v1" || !f.request.GetNoProgress() || len(f.request.GetRoots()) != 1 {
+	if f.request.GetRevision() != "v1" || f.request.GetNoProgress() || len(f.request.GetRoots()) != 1 {
 		t.Errorf("got %v", f.request)
 	}
 	if r := f.request.GetRoots()[0]; r.GetCluster() != "hub" || r.GetPath() != "clusters/hub" || r.GetNamespace() != "a" || r.GetName() != "b" || r.GetDeclaredBy() != "flag" {
