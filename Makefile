@@ -38,6 +38,11 @@ quick: ## the inner loop: vet and the short tests
 test: build ## every test
 	$(GO) vet ./...
 	$(GO) test ./...
+	cd hack/agreement && $(GO) vet . && $(GO) test .
+
+.PHONY: agreement
+agreement: ## count, object by object, where kustomize, Flux and git build the same
+	cd hack/agreement && $(GO) run .
 
 .PHONY: bench
 bench: build ## census, git, a naive parse and krusty side by side

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gitops-reach/reach/hack/dump"
+)
+
+// state are the ConfigMaps and Secrets of a cluster, by "Kind/namespace/name",
+// as the analyser's builds say. They are compared like all objects, so that an
+// error in one shows where it is built.
+type state map[string]json.RawMessage
+
+// configs are the states of all clusters.
+func configs(reply *dump.Reply) map[string]state {
+	out := map[string]state{}
+	for _, s := range reply.Syncs {
+		for _, c := range []string{s.Cluster, s.Target} {
+			if out[c] == nil {
+				out[c] = state{}
+			}
+		}
+		if s.Build < 0 || s.Blocked {
+			continue
+		}
+		for _, o := range append(reply.Builds[s.Build].Objects, s.Made...) {
+			if o.Group != "" || o.Kind != "ConfigMap" && o.Kind != "Secret" || o.UnknownName {
+				continue
+			}
+			key := o.Kind + "/" + o.Namespace + "/" + o.Name
+			if _, ok := out[s.Target][key]; !ok {
+				out[s.Target][key] = o.Content
+			}
+		}
+	}
+	return out
+}
+
+func (s state) client() client.Client { return &held{objects: s} }
+
+// text is what a Kustomization reads for substitution.
+func (s state) text(object json.RawMessage, namespace string) string {
+	var out strings.Builder
+	for _, r := range spec(object).PostBuild.SubstituteFrom {
+		out.WriteString(r.Kind + "/" + r.Name + string(s[r.Kind+"/"+namespace+"/"+r.Name]))
+	}
+	return out.String()
+}
+
+type kustomizationSpec struct {
+	PostBuild struct {
+		Substitute     map[string]string
+		SubstituteFrom []struct {
+			Kind, Name string
+			Optional   bool
+		}
+	}
+}
+
+func spec(object json.RawMessage) kustomizationSpec {
+	var k struct{ Spec kustomizationSpec }
+	_ = json.Unmarshal(object, &k)
+	return k.Spec
+}
+
+// certain replaces the sources of variables of a Kustomization when one of
+// them is not in the repository or encrypted: by the variables that are known,
+// and, for the ones that the analyser says it does not know, by the text that
+// it keeps in their place. So the rest of the build is still compared.
+func (s state) certain(object json.RawMessage, sync *dump.Sync, build *dump.Build) json.RawMessage {
+	p := spec(object).PostBuild
+	values, complete := map[string]string{}, true
+	for _, r := range p.SubstituteFrom {
+		j, ok := s[r.Kind+"/"+sync.Namespace+"/"+r.Name]
+		if !ok {
+			complete = false
+			continue
+		}
+		v, whole := variables(r.Kind, j)
+		maps.Copy(values, v)
+		complete = complete && whole
+	}
+	if complete && len(build.Unknown) == 0 {
+		return object
+	}
+	for _, name := range build.Unknown {
+		values[name] = "${" + name + "}"
+	}
+	maps.Copy(values, p.Substitute)
+	var k map[string]any
+	if json.Unmarshal(object, &k) != nil {
+		return object
+	}
+	sp, _ := k["spec"].(map[string]any)
+	pb, _ := sp["postBuild"].(map[string]any)
+	delete(pb, "substituteFrom")
+	pb["substitute"] = values
+	out, err := json.Marshal(k)
+	if err != nil {
+		return object
+	}
+	return out
+}
+
+// variables are the values of a ConfigMap or Secret; not whole when one is
+// encrypted or no string.
+func variables(kind string, object json.RawMessage) (values map[string]string, whole bool) {
+	var o struct{ Data, StringData map[string]any }
+	if json.Unmarshal(object, &o) != nil {
+		return nil, false
+	}
+	values, whole = map[string]string{}, true
+	add := func(k string, v any, encoded bool) {
+		text, ok := v.(string)
+		ok = ok && !strings.HasPrefix(text, "ENC[")
+		if ok && encoded {
+			b, err := base64.StdEncoding.DecodeString(text)
+			text, ok = string(b), err == nil
+		}
+		if !ok {
+			whole = false
+			return
+		}
+		values[k] = text
+	}
+	for k, v := range o.Data {
+		add(k, v, kind == "Secret")
+	}
+	if kind == "Secret" {
+		for k, v := range o.StringData {
+			add(k, v, false)
+		}
+	}
+	return values, whole
+}
+
+// synthetic is a Kustomization that stands in no file.
+func synthetic(s *dump.Sync) map[string]any {
+	return map[string]any{
+		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+		"metadata": map[string]any{"name": s.Name, "namespace": s.Namespace},
+		"spec":     map[string]any{"path": s.Path, "prune": true, "interval": "10m"},
+	}
+}
+
+// definition is the Kustomization as the controller reads it, without what
+// does not change the build.
+func definition(s *dump.Sync) (json.RawMessage, error) {
+	k := synthetic(s)
+	if len(s.Object) > 0 && string(s.Object) != "null" {
+		k = map[string]any{}
+		if err := json.Unmarshal(s.Object, &k); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(k)
+}
