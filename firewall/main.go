@@ -61,41 +61,45 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func wall2(root, binary string, stdout, stderr io.Writer) int {
-	violations, left, read, err := audit(filepath.Join(root, symbols.PolicyFile), binary)
+	verdict, read, err := audit(filepath.Join(root, symbols.PolicyFile), binary)
 	if err != nil {
 		fmt.Fprintf(stderr, "symbols: could not tell: %v\n", err)
 		return exitCannotTell
 	}
-	for _, v := range violations {
+	for _, v := range verdict.Violations {
 		fmt.Fprintln(stdout, v)
 	}
-	for _, r := range left {
+	for _, r := range verdict.Left {
 		fmt.Fprintf(stdout, "symbols: left: %s (%s): %s\n", r.Function, r.Category, r.Why)
 	}
-	if n := len(violations); n > 0 {
+	for _, o := range verdict.Opens {
+		fmt.Fprintf(stdout, "symbols: opens: %s calls %s with %s\n", o.Caller, o.Function, o.Describe())
+	}
+	if n := len(verdict.Violations); n > 0 {
 		fmt.Fprintf(stdout, "symbols: %d violations\n", n)
 		return exitViolation
 	}
-	fmt.Fprintf(stdout, "symbols: clean: %d functions, %d left with a reason\n", len(read.Functions), len(left))
+	fmt.Fprintf(stdout, "symbols: clean: %d functions, %d left with a reason, %d calls that open files, none to write\n",
+		len(read.Functions), len(verdict.Left), len(verdict.Opens))
 	return exitClean
 }
 
-func audit(policy, binary string) ([]symbols.Violation, []symbols.Remainder, *symbols.Binary, error) {
+func audit(policy, binary string) (*symbols.Verdict, *symbols.Binary, error) {
 	f, err := os.Open(policy)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	rules, err := symbols.ParseRules(symbols.PolicyFile, f)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	read, err := symbols.Read(binary)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	violations, left, err := rules.Audit(read)
-	return violations, left, read, err
+	verdict, err := rules.Audit(read)
+	return verdict, read, err
 }
 
 func wall1(ctx context.Context, root string, update bool, stdout, stderr io.Writer) int {

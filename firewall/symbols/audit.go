@@ -15,9 +15,10 @@ const PolicyFile = "firewall/symbols.txt"
 
 // Rules is what the policy says about a binary.
 type Rules struct {
-	Forbids  []Forbid
-	Allows   []Allow
-	Requires []policy.Line
+	Forbids   []Forbid
+	Allows    []Allow
+	Requires  []policy.Line
+	Readonlys []Readonly
 }
 
 // Forbid convicts functions by name.
@@ -35,9 +36,10 @@ type Allow struct {
 }
 
 var verbs = map[string]policy.Verb{
-	"forbid":  {Fields: 2},
-	"allow":   {Fields: 1},
-	"require": {Fields: 1},
+	"forbid":   {Fields: 2},
+	"allow":    {Fields: 1},
+	"require":  {Fields: 1},
+	"readonly": {Fields: 1, Options: []string{"word", "except"}},
 }
 
 // ParseRules reads the rules of a policy file.
@@ -59,9 +61,13 @@ func ParseRules(file string, r io.Reader) (*Rules, error) {
 			rules.Allows = append(rules.Allows, Allow{Line: l, Function: l.Fields[0]})
 		case "require":
 			rules.Requires = append(rules.Requires, l)
+		case "readonly":
+			if err := rules.addReadonly(l); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return rules, nil
+	return rules, rules.checkReadonlys()
 }
 
 // Rules that are not a category of the policy.
@@ -82,21 +88,44 @@ type Remainder struct {
 	Function, Category, Why string
 }
 
+// Verdict is what was found in a binary.
+type Verdict struct {
+	Violations []Violation
+	// Left are in the order of their names, Opens in that of the rules.
+	Left  []Remainder
+	Opens []Open
+}
+
 // Audit judges a binary. An error means that it could not tell: something that
 // the analyser consists of is missing, so that this is not the analyser, or
-// the names were not read.
-func (r *Rules) Audit(b *Binary) (vs []Violation, left []Remainder, err error) {
+// the names or the code were not understood.
+func (r *Rules) Audit(b *Binary) (*Verdict, error) {
 	for _, l := range r.Requires {
 		if _, found := slices.BinarySearch(b.Functions, l.Fields[0]); !found {
-			return nil, nil, l.Errorf("%s is not in the binary: %s", l.Fields[0], l.Reason)
+			return nil, l.Errorf("%s is not in the binary: %s", l.Fields[0], l.Reason)
 		}
 	}
+	v := &Verdict{}
 	if len(b.Dynamic) > 0 {
-		vs = append(vs, Violation{Linkage, strings.Join(b.Dynamic, ", "), "a program in pure Go is linked statically"})
+		v.add(Linkage, strings.Join(b.Dynamic, ", "), "a program in pure Go is linked statically")
 	}
 	if b.Build["CGO_ENABLED"] != "0" {
-		vs = append(vs, Violation{Linkage, "CGO_ENABLED=" + b.Build["CGO_ENABLED"], "C code can do anything, and no table here lists it"})
+		v.add(Linkage, "CGO_ENABLED="+b.Build["CGO_ENABLED"], "C code can do anything, and no table here lists it")
 	}
+	r.names(b, v)
+	for _, rule := range r.Readonlys {
+		opens, violations, err := b.opens(rule)
+		if err != nil {
+			return nil, err
+		}
+		v.Opens = append(v.Opens, opens...)
+		v.Violations = append(v.Violations, violations...)
+	}
+	return v, nil
+}
+
+// names judges the names of the functions.
+func (r *Rules) names(b *Binary, v *Verdict) {
 	used := map[string]bool{}
 	for _, name := range b.Functions {
 		i := slices.IndexFunc(r.Forbids, func(f Forbid) bool { return f.Pattern.MatchString(name) })
@@ -105,16 +134,19 @@ func (r *Rules) Audit(b *Binary) (vs []Violation, left []Remainder, err error) {
 		}
 		a := slices.IndexFunc(r.Allows, func(a Allow) bool { return name == a.Function || strings.HasPrefix(name, a.Function+".") })
 		if a < 0 {
-			vs = append(vs, Violation{r.Forbids[i].Category, name, r.Forbids[i].Reason})
+			v.add(r.Forbids[i].Category, name, r.Forbids[i].Reason)
 			continue
 		}
 		used[r.Allows[a].Function] = true
-		left = append(left, Remainder{name, r.Forbids[i].Category, r.Allows[a].Reason})
+		v.Left = append(v.Left, Remainder{name, r.Forbids[i].Category, r.Allows[a].Reason})
 	}
 	for _, a := range r.Allows {
 		if !used[a.Function] {
-			vs = append(vs, Violation{DeadRule, a.Function, a.Errorf("it is not in the binary any more, or nothing forbids it; remove the line").Error()})
+			v.add(DeadRule, a.Function, a.Errorf("it is not in the binary any more, or nothing forbids it; remove the line").Error())
 		}
 	}
-	return vs, left, nil
+}
+
+func (v *Verdict) add(rule, subject, why string) {
+	v.Violations = append(v.Violations, Violation{rule, subject, why})
 }

@@ -5,7 +5,9 @@
 // whose functions are absent from the binary cannot be used by it, whatever
 // its source imports. The audit reads the function names from the symbol table
 // and from the table that the runtime itself needs for stack traces, which
-// stripping does not remove.
+// stripping does not remove. Where a function stays that opens files with
+// flags, its callers are disassembled, and each must be seen to hand over
+// constants that neither write nor create.
 //
 // What it cannot see: machine code that is written at run time (the third wall
 // refuses executable memory), system calls made with a number through the
@@ -35,6 +37,8 @@ type Binary struct {
 	Dynamic []string
 	// Build is the settings of the build, as `go version -m` prints them.
 	Build map[string]string
+
+	code *code
 }
 
 // Read reads a program for Linux. An error means that nothing can be said
@@ -54,8 +58,12 @@ func Read(file string) (*Binary, error) {
 		b.Build[s.Key] = s.Value
 	}
 	names := map[string]bool{}
-	if err := runtimeTable(f, names); err != nil {
+	table, err := runtimeTable(f, names)
+	if err != nil {
 		return nil, fmt.Errorf("reading the functions of %s: %w", file, err)
+	}
+	if b.code, err = readCode(f, table); err != nil {
+		return nil, fmt.Errorf("reading the code of %s: %w", file, err)
 	}
 	if b.Stripped, err = symbolTable(f, names); err != nil {
 		return nil, fmt.Errorf("reading the symbols of %s: %w", file, err)
@@ -74,26 +82,26 @@ func Read(file string) (*Binary, error) {
 
 // runtimeTable adds the functions of the table by which the runtime finds
 // stack frames.
-func runtimeTable(f *elf.File, names map[string]bool) error {
+func runtimeTable(f *elf.File, names map[string]bool) (*gosym.Table, error) {
 	section, text := f.Section(".gopclntab"), f.Section(".text")
 	if section == nil || text == nil {
-		return errors.New("no Go function table")
+		return nil, errors.New("no Go function table")
 	}
 	data, err := section.Data()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	table, err := gosym.NewTable(nil, gosym.NewLineTable(data, text.Addr))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(table.Funcs) == 0 {
-		return errors.New("the Go function table is empty or of an unknown version")
+		return nil, errors.New("the Go function table is empty or of an unknown version")
 	}
 	for _, fn := range table.Funcs {
 		names[fn.Name] = true
 	}
-	return nil
+	return table, nil
 }
 
 // symbolTable adds the functions of the ELF symbol table.

@@ -65,7 +65,7 @@ func wants(t *testing.T, dir string) []string {
 // with its symbol table and without.
 func TestPlanted(t *testing.T) {
 	rules := committedRules(t)
-	rules.Requires = nil // they are not the analyser
+	rules.Requires, rules.Readonlys = nil, nil // they are not the analyser
 	dirs, err := filepath.Glob(binaries + "/*")
 	if err != nil {
 		t.Fatal(err)
@@ -91,19 +91,19 @@ func TestPlanted(t *testing.T) {
 				if b.Stripped != stripped {
 					t.Errorf("stripped: %t", b.Stripped)
 				}
-				vs, _, err := rules.Audit(b)
+				verdict, err := rules.Audit(b)
 				if err != nil {
 					t.Fatal(err)
 				}
 				got := []string{}
-				for _, v := range vs {
+				for _, v := range verdict.Violations {
 					if v.Rule != DeadRule && !slices.Contains(got, v.Rule) {
 						got = append(got, v.Rule)
 					}
 				}
 				slices.Sort(got)
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("convictions (-want +got):\n%s\n%v", diff, vs)
+					t.Errorf("convictions (-want +got):\n%s\n%v", diff, verdict.Violations)
 				}
 			})
 		}
@@ -122,8 +122,8 @@ func TestCannotTell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if vs, _, err := rules.Audit(b); err == nil {
-		t.Errorf("another program than the analyser: violations %v", vs)
+	if verdict, err := rules.Audit(b); err == nil {
+		t.Errorf("another program than the analyser: %+v", verdict)
 	}
 	text := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(text, []byte("#!/bin/sh\n"), 0o700); err != nil {
@@ -143,19 +143,19 @@ func TestDeadAllow(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &Binary{Functions: []string{"fmt.Println", "os.WriteFile", "os.WriteFile.func1"}, Build: map[string]string{"CGO_ENABLED": "0"}}
-	vs, left, err := rules.Audit(b)
+	verdict, err := rules.Audit(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, v := range vs {
+	for _, v := range verdict.Violations {
 		got = append(got, v.Rule+" "+v.Subject)
 	}
 	if diff := cmp.Diff([]string{"dead-rule os.Gone", "dead-rule fmt.Println"}, got); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
-	if len(left) != 2 {
-		t.Errorf("left %v, want the function and its closure", left)
+	if len(verdict.Left) != 2 {
+		t.Errorf("left %v, want the function and its closure", verdict.Left)
 	}
 }
 
@@ -168,11 +168,11 @@ func TestBuiltAnalyser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vs, _, err := committedRules(t).Audit(b)
+	verdict, err := committedRules(t).Audit(b)
 	if err != nil {
 		t.Fatalf("could not tell: %v", err)
 	}
-	for _, v := range vs {
+	for _, v := range verdict.Violations {
 		t.Error(v)
 	}
 }

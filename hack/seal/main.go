@@ -207,12 +207,12 @@ func (b build) audit(file string) error {
 	if err != nil {
 		return err
 	}
-	violations, _, err := rules.Audit(read)
+	verdict, err := rules.Audit(read)
 	if err != nil {
 		return err
 	}
 	var failed []error
-	for _, v := range violations {
+	for _, v := range verdict.Violations {
 		failed = append(failed, errors.New(v.String()))
 	}
 	return errors.Join(failed...)
