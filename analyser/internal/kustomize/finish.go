@@ -232,6 +232,10 @@ func (e *entry) object(drop []string) (*Object, error) {
 	if at := unwritable(n, true); at != nil {
 		return nil, fail(codeBadYAML, position.Pos(at.Line), "kustomize cannot write "+idString(e.res.CurId())+": a key that is given twice or is no text, or a number that JSON does not have")
 	}
+	n, err := asWritten(n)
+	if err != nil {
+		return nil, fail(codeBadYAML, e.origin, "kustomize cannot write "+idString(e.res.CurId()))
+	}
 	id := e.res.CurId()
 	return &Object{
 		Ref:  object.Ref{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},

@@ -187,6 +187,24 @@ func contents(nodes []*yaml.Node) ([]string, error) {
 	return out, nil
 }
 
+// decoded are the contents of nodes as others read them. kustomize writes
+// objects as text, which is not always without loss, and so must say Node.
+func decoded(nodes []*yaml.Node) ([]string, error) {
+	var out []string
+	for _, n := range nodes {
+		m := map[string]any{}
+		if err := n.Decode(&m); err != nil {
+			return nil, err
+		}
+		j, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, string(j))
+	}
+	return out, nil
+}
+
 func oracleContents(fsys filesys.FileSystem, dir string, schema bool) ([]string, error) {
 	m, err := oracle(fsys, dir, schema)
 	if err != nil {
@@ -273,7 +291,7 @@ func (t *tally) compare(b *Builder, fsys filesys.FileSystem, name string, target
 	for _, o := range got.Objects {
 		nodes = append(nodes, o.Node)
 	}
-	have, err := contents(nodes)
+	have, err := decoded(nodes)
 	if err != nil {
 		t.content++
 		t.differ("%s: cannot be written: %v", name, err)

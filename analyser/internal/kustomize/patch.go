@@ -6,11 +6,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"sigs.k8s.io/kustomize/api/filters/patchjson6902"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
-	k8syaml "sigs.k8s.io/yaml"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/position"
@@ -166,7 +165,7 @@ func (t *target) patch(p types.Patch, node *yaml.Node, pos position.Pos) (func(*
 		}
 		return mergeWith(list, p.Target, text.pos), nil
 	}
-	ops, err := jsonPatch(text.text)
+	ops, err := decodeJSONPatch(text.text)
 	if err != nil {
 		if docs.err.Code == codeLimit {
 			return nil, docs.err
@@ -364,8 +363,8 @@ func (t *target) jsonPatches(*accumulation) ([]transformer, error) {
 		if p.Path == "" {
 			text.text = p.Patch // upstream trims inline texts of `patches` only
 		}
-		ops, err := jsonPatch(text.text)
-		if err != nil || isEmptyJSONPatch(ops) {
+		ops, err := decodeJSONPatch(text.text)
+		if err != nil || len(ops) == 0 {
 			return nil, fail(codeBadPatch, text.pos, "the patch is not a list of JSON 6902 operations")
 		}
 		tr := t.builtin("PatchJson6902Transformer", "patchesJson6902", func(m *resources) error {
@@ -377,32 +376,10 @@ func (t *target) jsonPatches(*accumulation) ([]transformer, error) {
 	return out, nil
 }
 
-// jsonPatch reads the text of a JSON 6902 patch, in JSON or YAML, and returns
-// it in JSON.
-func jsonPatch(text string) (string, error) {
-	if text == "" {
-		return "", fmt.Errorf("empty")
-	}
-	if text[0] != '[' {
-		j, err := k8syaml.YAMLToJSON([]byte(text))
-		if err != nil {
-			return "", err
-		}
-		text = string(j)
-	}
-	_, err := jsonpatch.DecodePatch([]byte(text))
-	return text, err
-}
-
-func isEmptyJSONPatch(ops string) bool {
-	p, err := jsonpatch.DecodePatch([]byte(ops))
-	return err != nil || len(p) == 0
-}
-
 // patchJSON applies JSON 6902 operations to what a selector selects. remember
 // keeps the id that the objects had, as `patches` does and `patchesJson6902`
 // does not.
-func (m *resources) patchJSON(ops string, target types.Selector, text *patchText, remember bool) error {
+func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *patchText, remember bool) error {
 	selected, err := m.selected(target)
 	if err != nil {
 		return fail(codeBadPatch, 0, "the target of a patch is not a valid selector")
@@ -415,9 +392,11 @@ func (m *resources) patchJSON(ops string, target types.Selector, text *patchText
 		}
 		before, id := *r.YNode(), r.CurId()
 		internal := kioutil.GetInternalAnnotations(&r.RNode)
-		if err := r.ApplyFilter(patchjson6902.Filter{Patch: ops}); err != nil {
+		patched, err := applyJSONPatch(ops, r.YNode())
+		if err != nil {
 			return fail(codeBadPatch, text.pos, "an operation of the patch fails on "+idString(id))
 		}
+		r.RNode = *kyaml.NewRNode(patched)
 		annotations := r.GetAnnotations()
 		for key, value := range internal {
 			annotations[key] = value

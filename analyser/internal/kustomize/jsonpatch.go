@@ -1,0 +1,246 @@
+package kustomize
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+// decodeJSONPatch reads the text of a JSON 6902 patch, in JSON or YAML.
+func decodeJSONPatch(text string) (jsonpatch.Patch, error) {
+	if text == "" {
+		return nil, fmt.Errorf("empty")
+	}
+	if text[0] != '[' {
+		j, err := k8syaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			return nil, err
+		}
+		text = string(j)
+	}
+	return jsonpatch.DecodePatch([]byte(text))
+}
+
+// applyJSONPatch does what kustomize's filter does (upstream:
+// api/filters/patchjson6902), which writes and parses the object as text twice
+// on the way: the object becomes JSON, is patched, and becomes YAML again.
+// The result is a DocumentNode, as upstream's is.
+func applyJSONPatch(ops jsonpatch.Patch, n *yaml.Node) (*yaml.Node, error) {
+	text, err := toJSON(n)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = ops.Apply(text); err != nil {
+		return nil, err
+	}
+	var after map[string]any
+	if err := json.Unmarshal(text, &after); err != nil {
+		return nil, err
+	}
+	root, err := fromJSON(after, stringNode)
+	if err != nil {
+		return nil, err
+	}
+	return &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}, nil
+}
+
+// toJSON writes an object as JSON, as RNode.MarshalJSON does: by way of its
+// text as YAML, which the library does not write without loss (folded scalars
+// with indented lines gain blank ones). The detour is left out where no value
+// can be affected.
+func toJSON(n *yaml.Node) ([]byte, error) {
+	if !plainText(n) {
+		return kyaml.NewRNode(n).MarshalJSON()
+	}
+	m := map[string]any{}
+	if err := n.Decode(&m); err != nil {
+		return nil, err
+	}
+	return json.Marshal(m)
+}
+
+// plainText reports that all scalars are single lines of ASCII, that none is a
+// block scalar or a null that is not spelled out, and that all keys are strings.
+func plainText(n *yaml.Node) bool {
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return false
+	}
+	if n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0 {
+		return false
+	}
+	for i := range len(n.Value) {
+		if c := n.Value[i]; c < ' ' || c > '~' {
+			return false
+		}
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if k := n.Content[i]; k.Kind != yaml.ScalarNode || k.Tag != kyaml.NodeTagString {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !plainText(c) })
+}
+
+// asWritten returns the object that kustomize's output holds, which is written
+// as text and read again: n itself unless that changes something.
+func asWritten(n *yaml.Node) (*yaml.Node, error) {
+	if !lossy(n, false) {
+		return n, nil
+	}
+	text, err := kyaml.NewRNode(n).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var m, direct map[string]any
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, err
+	}
+	if err := n.Decode(&direct); err == nil {
+		if same, err := json.Marshal(direct); err == nil && string(same) == string(text) {
+			return n, nil
+		}
+	}
+	written, err := fromJSON(m, quotedNode)
+	if err != nil {
+		return nil, err
+	}
+	alignLines(n, written)
+	return written, nil
+}
+
+// lossy reports an object that may change when it is written: folded text,
+// nulls that are not spelled out in flow style, unusual keys and characters.
+func lossy(n *yaml.Node, flow bool) bool {
+	flow = flow || n.Style&yaml.FlowStyle != 0
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Style&yaml.FoldedStyle != 0,
+		n.Kind == yaml.ScalarNode && strings.HasSuffix(n.Value, "\n\n"),
+		flow && n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0:
+		return true
+	case n.Kind == yaml.ScalarNode:
+		for i := range len(n.Value) {
+			if c := n.Value[i]; c < ' ' && c != '\n' || c == 0x7f {
+				return true
+			}
+		}
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i < len(n.Content); i += 2 {
+			if k := n.Content[i]; k.Kind != yaml.ScalarNode || k.ShortTag() != kyaml.NodeTagString || len(k.Value) > 100 {
+				return true
+			}
+		}
+	}
+	for _, c := range n.Content {
+		if lossy(c, flow) {
+			return true
+		}
+	}
+	return false
+}
+
+// fromJSON makes the nodes that writing a value as YAML and parsing it makes.
+// Tags and styles matter: kyaml keeps the style of a value that it overwrites.
+// text makes the nodes of strings.
+func fromJSON(v any, text func(string) (*yaml.Node, error)) (*yaml.Node, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: kyaml.NodeTagMap}
+		if len(v) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			key, err := text(k)
+			if err != nil {
+				return nil, err
+			}
+			value, err := fromJSON(v[k], text)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, key, value)
+		}
+		return n, nil
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: kyaml.NodeTagSeq}
+		if len(v) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		for _, e := range v {
+			c, err := fromJSON(e, text)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, c)
+		}
+		return n, nil
+	case string:
+		return text(v)
+	case float64:
+		n := &yaml.Node{Kind: yaml.ScalarNode, Tag: kyaml.NodeTagInt, Value: strconv.FormatFloat(v, 'g', -1, 64)}
+		if strings.ContainsAny(n.Value, ".e") {
+			n.Tag = kyaml.NodeTagFloat
+		}
+		return n, nil
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: kyaml.NodeTagBool, Value: strconv.FormatBool(v)}, nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: kyaml.NodeTagNull, Value: "null"}, nil
+}
+
+// quotedNode is a string as it is.
+func quotedNode(s string) (*yaml.Node, error) {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: kyaml.NodeTagString, Style: yaml.DoubleQuotedStyle, Value: s}, nil
+}
+
+// stringNode is a string as the encoder would write it: plain where that is
+// obvious, otherwise as the encoder says.
+func stringNode(s string) (*yaml.Node, error) {
+	if isPlain(s) {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: kyaml.NodeTagString, Value: s}, nil
+	}
+	text, err := kyaml.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	n := doc.Content[0]
+	n.Line, n.Column = 0, 0
+	return n, nil
+}
+
+// isPlain reports a word that YAML reads as a string without quotes.
+func isPlain(s string) bool {
+	if s == "" || len(s) > 100 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789_-./", rune(c))) {
+			return false
+		}
+	}
+	if len(s) > 5 {
+		return true
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		return false
+	}
+	return true
+}
