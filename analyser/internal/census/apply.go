@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
+	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
@@ -95,11 +96,17 @@ func (w *worklist) refused(on cluster.Name, o *kustomize.Object) *placement.Reje
 			}
 		}
 	}
-	if ps := w.declared(o).Refused(); len(ps) > 0 {
+	if ps := w.declared(o).Refused(); len(ps) > 0 && !w.isRootSource(on, o) {
 		p := ps[0]
 		return &placement.Rejected{Object: o, Reason: p.Code, Detail: o.Ref.String() + ": " + p.Message, Pos: cmp.Or(p.Pos, o.Origin)}
 	}
 	return nil
+}
+
+// isRootSource reports the source object of a root. One that is written wrongly
+// is a placeholder that is filled in when the cluster is bootstrapped; see view.
+func (w *worklist) isRootSource(on cluster.Name, o *kustomize.Object) bool {
+	return w.rootSource(on, controller.SourceRef{Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name}) != nil
 }
 
 // The syntax of names (upstream: apimachinery util/validation). Kinds whose

@@ -267,7 +267,7 @@ func (w *worklist) decide(a *placement.Applied) {
 		w.missing(a, view, dir, out)
 		return
 	}
-	a.Directory, a.HasDirectory = origin(view.Snapshot, dir)
+	a.Directory, a.HasDirectory = w.origin(view, dir)
 	if a.Sync.Suspend && a.State == placement.Resolved {
 		a.Outcome = placement.Outcome{State: placement.Suspended, Reason: "suspended", Pos: a.Sync.Pos,
 			Detail: "spec.suspend is true: the cluster keeps what was applied last"}
@@ -322,8 +322,9 @@ func (w *worklist) missing(a *placement.Applied, view *controller.View, dir stri
 func hasEntry(s *snapshot.Snapshot, p string) bool { _, ok := s.Lookup(p); return ok }
 
 // origin is the directory of the repository that a directory of a view is
-// made of, when its files agree about one.
-func origin(view *snapshot.Snapshot, dir string) (string, bool) {
+// made of, when its files agree about one and nothing of that is elsewhere in
+// the view.
+func (w *worklist) origin(view *controller.View, dir string) (string, bool) {
 	var found string
 	for i, e := range view.Below(dir) {
 		below := strings.TrimPrefix(e.Path[len(dir):], "/")
@@ -335,6 +336,15 @@ func origin(view *snapshot.Snapshot, dir string) (string, bool) {
 		found = o
 		if i == 64 {
 			break
+		}
+	}
+	if found == dir {
+		return found, true
+	}
+	for _, e := range w.snap.Below(found) {
+		in, ok := view.Lookup(joined(dir, strings.TrimPrefix(strings.TrimPrefix(e.Path, found), "/")))
+		if _, excluded := view.Excluded[e.Path]; !excluded && (!ok || in.Origin != e.Path) {
+			return "", false
 		}
 	}
 	return found, true
