@@ -56,7 +56,7 @@ func run(args []string, log io.Writer) int {
 		},
 	}
 	server := grpc.NewServer(stdio.ServerOptions()...)
-	reachv1.RegisterAnalyserServiceServer(server, service)
+	reachv1.RegisterAnalyserServiceServer(server, answers(service))
 	if err := stdio.Serve(server, conn); err != nil {
 		fmt.Fprintln(log, "reach-analyser:", err)
 		return 1
@@ -66,12 +66,12 @@ func run(args []string, log io.Writer) int {
 
 // seal gives up every right but to read below dirs and says which walls stand.
 func seal(dirs []string) ([]*reachv1.SealWall, error) {
-	report, err := sandbox.Enter(dirs)
+	report, err := enter(dirs)
 	if err != nil {
 		return nil, err
 	}
 	walls := []*reachv1.SealWall{{
-		Name: "imports", Stands: true, Detail: "the import closure is compared with firewall/analyser.deps on every change",
+		Name: "imports", Stands: true, Detail: "the import closure is compared with firewall/policy/analyser.deps on every change",
 	}}
 	for _, w := range append([]sandbox.Wall{sandbox.Symbols()}, report.Walls()...) {
 		walls = append(walls, &reachv1.SealWall{Name: w.Name, Stands: w.Stands, Detail: w.Detail})

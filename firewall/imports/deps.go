@@ -235,7 +235,7 @@ func (d *Deps) Update(real *Deps) *Deps {
 	return updated
 }
 
-const header = `# What the import closure of the analyser holds, and why. See firewall/policy.txt
+const header = `# What the import closure of the analyser holds, and why. See firewall/policy/policy.txt
 # for what it must never hold.
 #
 # Everything but the reasons is generated: go run ./firewall -update

@@ -11,8 +11,8 @@ import (
 
 // Files of the wall, relative to the root of the module.
 const (
-	PolicyFile = "firewall/policy.txt"
-	DepsFile   = "firewall/analyser.deps"
+	PolicyFile = "firewall/policy/policy.txt"
+	DepsFile   = "firewall/policy/analyser.deps"
 	// Analyser is the pattern whose closure is judged: the program and
 	// every package that it may come to use.
 	Analyser = "./analyser/..."

@@ -11,7 +11,7 @@ import (
 )
 
 // PolicyFile is relative to the root of the module.
-const PolicyFile = "firewall/symbols.txt"
+const PolicyFile = "firewall/policy/symbols.txt"
 
 // Rules is what the policy says about a binary.
 type Rules struct {

@@ -15,13 +15,15 @@ import (
 	"time"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"github.com/gitops-reach/reach/firewall/canary"
 )
 
 // The tests start this binary again as the process that is sealed.
 const (
 	childVariable = "REACH_SANDBOX_CHILD"
 	entered       = "entered"
-	succeeded     = "succeeded"
+	succeeded     = canary.Succeeded
 	refused       = "refused: "
 )
 
@@ -31,20 +33,7 @@ type order struct {
 	// Walls is "both", "landlock", "seccomp", "none", or "nothing to read"
 	// for both without a directory.
 	Walls string
-	Env   env
-}
-
-func (e env) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]string{e.dir, e.outside, e.tcp, e.udp, e.unixSocket, e.abstract})
-}
-
-func (e *env) UnmarshalJSON(b []byte) error {
-	var s []string
-	if err := json.Unmarshal(b, &s); err != nil {
-		return err
-	}
-	*e = env{s[0], s[1], s[2], s[3], s[4], s[5]}
-	return nil
+	Env   canary.Env
 }
 
 func TestMain(m *testing.M) {
@@ -61,19 +50,19 @@ func child(text string) int {
 		return 3
 	}
 	others := append(others,
-		attempt{name: "old threads read", run: oldThreads(filepath.Join(o.Env.outside, "file"), os.O_RDONLY)},
-		attempt{name: "old threads write", run: oldThreads(o.Env.in("file"), os.O_WRONLY)})
+		canary.Attempt{Name: "old threads read", Run: oldThreads(filepath.Join(o.Env.Outside, "file"), os.O_RDONLY)},
+		canary.Attempt{Name: "old threads write", Run: oldThreads(o.Env.In("file"), os.O_WRONLY)})
 	var err error
 	switch o.Walls {
 	case "both":
 		var r Report
-		if r, err = Enter([]string{o.Env.dir}); err == nil && !r.Complete() {
+		if r, err = Enter([]string{o.Env.Dir}); err == nil && !r.Complete() {
 			err = fmt.Errorf("incomplete: %+v", r)
 		}
 	case "nothing to read":
 		_, err = Enter(nil)
 	case "landlock":
-		_, err = enterLandlock([]string{o.Env.dir})
+		_, err = enterLandlock([]string{o.Env.Dir})
 	case "seccomp":
 		_, err = enterSeccomp()
 	}
@@ -82,9 +71,9 @@ func child(text string) int {
 		return 3
 	}
 	fmt.Println(entered)
-	for _, a := range append(attempts, others...) {
-		if a.name == o.Attempt {
-			if err := a.run(o.Env); err != nil {
+	for _, a := range append(canary.Attempts, others...) {
+		if a.Name == o.Attempt {
+			if err := a.Run(o.Env); err != nil {
 				fmt.Println(refused + err.Error())
 			} else {
 				fmt.Println(succeeded)
@@ -96,10 +85,10 @@ func child(text string) int {
 }
 
 // others are no attempts to break out.
-var others = []attempt{
-	{name: "nothing", run: func(env) error { return nil }},
-	{name: "works", run: works},
-	{name: "crash", run: func(env) error { panic("planted") }},
+var others = []canary.Attempt{
+	{Name: "nothing", Run: func(canary.Env) error { return nil }},
+	{Name: "works", Run: works},
+	{Name: "crash", Run: func(canary.Env) error { panic("planted") }},
 }
 
 // result is how a child ended.
@@ -131,21 +120,21 @@ func start(t *testing.T, o order) result {
 
 // place lays out a directory that may be read, one that may not, and what
 // listens outside.
-func place(t *testing.T) env {
+func place(t *testing.T) canary.Env {
 	t.Helper()
 	base := t.TempDir()
-	e := env{dir: filepath.Join(base, "inside"), outside: filepath.Join(base, "outside")}
-	for _, d := range []string{e.dir, e.outside, e.in("empty")} {
+	e := canary.Env{Dir: filepath.Join(base, "inside"), Outside: filepath.Join(base, "outside")}
+	for _, d := range []string{e.Dir, e.Outside, e.In("empty")} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range []string{e.in("file"), filepath.Join(e.outside, "file")} {
+	for _, f := range []string{e.In("file"), filepath.Join(e.Outside, "file")} {
 		if err := os.WriteFile(f, bytes.Repeat([]byte("x"), 5000), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("../outside/file", e.in("link")); err != nil {
+	if err := os.Symlink("../outside/file", e.In("link")); err != nil {
 		t.Fatal(err)
 	}
 	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -176,8 +165,8 @@ func place(t *testing.T) env {
 		abstract.Close()
 		os.RemoveAll(short)
 	})
-	e.tcp, e.udp = tcp.Addr().String(), udp.LocalAddr().String()
-	e.unixSocket, e.abstract = unixSocket.Addr().String(), abstract.Addr().String()
+	e.TCP, e.UDP = tcp.Addr().String(), udp.LocalAddr().String()
+	e.Unix, e.Abstract = unixSocket.Addr().String(), abstract.Addr().String()
 	return e
 }
 
@@ -202,17 +191,17 @@ func TestWorks(t *testing.T) {
 // Everything tried is refused by the seal, and succeeds without it.
 func TestRefused(t *testing.T) {
 	needSeal(t)
-	for _, a := range attempts {
-		t.Run(a.name, func(t *testing.T) {
+	for _, a := range canary.Attempts {
+		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
-			if a.root && os.Geteuid() != 0 {
+			if a.Root && os.Geteuid() != 0 {
 				t.Skip("only root can try")
 			}
-			free := start(t, order{Attempt: a.name, Walls: "none", Env: place(t)})
+			free := start(t, order{Attempt: a.Name, Walls: "none", Env: place(t)})
 			if !strings.HasSuffix(free.output, succeeded+"\n") {
 				t.Errorf("the control failed: signal %v, code %d, output %q", free.signal, free.code, free.output)
 			}
-			sealed := start(t, order{Attempt: a.name, Walls: "both", Env: place(t)})
+			sealed := start(t, order{Attempt: a.Name, Walls: "both", Env: place(t)})
 			killed := sealed.signal == syscall.SIGSYS && sealed.output == entered+"\n"
 			denied := strings.Contains(sealed.output, refused) && sealed.signal == 0
 			if !killed && !denied {
@@ -231,13 +220,13 @@ func TestLandlockAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	errata, _ := ll.LandlockGetErrata()
-	for _, a := range attempts {
-		if a.landlock == 0 || a.landlock > abi || strings.HasPrefix(a.name, "signal") && abi < 8 && errata&erratumSignal == 0 {
+	for _, a := range canary.Attempts {
+		if a.Landlock == 0 || a.Landlock > abi || strings.HasPrefix(a.Name, "signal") && abi < 8 && errata&erratumSignal == 0 {
 			continue
 		}
-		t.Run(a.name, func(t *testing.T) {
+		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, order{Attempt: a.name, Walls: "landlock", Env: place(t)})
+			r := start(t, order{Attempt: a.Name, Walls: "landlock", Env: place(t)})
 			if !strings.Contains(r.output, entered+"\n"+refused) {
 				t.Errorf("not refused: signal %v, code %d, output %q", r.signal, r.code, r.output)
 			}
@@ -295,7 +284,7 @@ func TestCrash(t *testing.T) {
 func TestBadDirectory(t *testing.T) {
 	needSeal(t)
 	e := place(t)
-	e.dir = e.in("absent")
+	e.Dir = e.In("absent")
 	if r := start(t, order{Attempt: "nothing", Walls: "both", Env: e}); r.code != 3 || !strings.Contains(r.output, "absent") {
 		t.Errorf("code %d, output %q", r.code, r.output)
 	}
@@ -322,7 +311,7 @@ func TestInheritedDescriptor(t *testing.T) {
 		{"for reading", os.O_RDONLY, entered},
 		{"for writing", os.O_WRONLY, "can write to a file"},
 	} {
-		f, err := os.OpenFile(e.in("file"), tt.flags, 0)
+		f, err := os.OpenFile(e.In("file"), tt.flags, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,3 @@
+package canary
+
+var moreAttempts []Attempt

@@ -1,0 +1,7 @@
+// want: canary
+package main
+
+//go:noinline
+func canary() { println("tweet") }
+
+func main() { canary() }
