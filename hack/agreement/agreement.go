@@ -39,7 +39,11 @@ func (b *bench) agreement(s *subject, t *table) error {
 	}
 	t.add(s.name, "kustomize", sum, time.Since(start))
 	start, sum = time.Now(), newTally()
-	if err := w.syncs(reply, sum, nil); err != nil {
+	all := make([]int, len(reply.Syncs))
+	for i := range all {
+		all[i] = i
+	}
+	if err := w.syncs(reply, sum, all); err != nil {
 		return err
 	}
 	t.add(s.name, "flux", sum, time.Since(start))
@@ -55,18 +59,17 @@ type work struct {
 	changes map[string]*string
 	// change counts the changes, to tell contents of one path apart.
 	change int
-	views  map[string]*checkout
-	// done are the results of fluxBuild by what goes into it.
-	done map[string]*outcome
-}
-
-type outcome struct {
-	objects []any
-	err     error
+	// before are the files that changes replace.
+	before map[string]*string
+	// views are the checkouts of the builds at hand, by ViewKey; free those of
+	// earlier ones.
+	views map[string]*checkout
+	free  []*checkout
+	laid  int
 }
 
 func (b *bench) newWork(s *subject) (*work, error) {
-	w := &work{dir: filepath.Join(b.dir, "work", s.name), views: map[string]*checkout{}, done: map[string]*outcome{}}
+	w := &work{dir: filepath.Join(b.dir, "work", s.name), views: map[string]*checkout{}}
 	w.tree = filepath.Join(w.dir, "tree")
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		return nil, err
@@ -104,17 +107,20 @@ func shown(dir string) string {
 	return dir
 }
 
-// syncs compares every Flux Kustomization that is built. With wanted, only
-// those for which it returns true; the oracle's results of others are not
-// asked for.
-func (w *work) syncs(reply *dump.Reply, sum *tally, wanted func(*dump.Sync, *dump.Build, string) bool) error {
+// syncs compares the Flux Kustomizations of which these are the indices, as
+// far as they are built; of equal builds one.
+func (w *work) syncs(reply *dump.Reply, sum *tally, indices []int) error {
 	clusters := configs(reply)
 	known := map[string]bool{}
 	for _, s := range reply.Syncs {
 		known[s.Cluster+"\x00"+s.Namespace+"\x00"+s.Name] = true
 	}
+	for _, c := range w.views {
+		w.free = append(w.free, c)
+	}
+	clear(w.views)
 	compared := map[string]bool{}
-	for i := range reply.Syncs {
+	for _, i := range indices {
 		s := &reply.Syncs[i]
 		name := s.Cluster + " " + s.Namespace + "/" + s.Name
 		switch s.State {
@@ -133,30 +139,25 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, wanted func(*dump.Sync, *dum
 			sum.unresolved("artifact with unknown parts")
 			continue
 		}
-		object, err := definition(s)
+		key, object, err := clusters.key(reply, s)
 		if err != nil {
 			return err
 		}
-		object = clusters[s.Cluster].certain(object, s, build)
-		key := digest(s.ViewKey, s.Directory, string(object), clusters[s.Cluster].text(object, s.Namespace), fmt.Sprint(reply.Strict[s.Cluster]))
-		if wanted != nil && !wanted(s, build, key) {
+		key = fmt.Sprint(key, s.ViewKey, s.Build)
+		if compared[key] {
 			continue
 		}
-		if compared[fmt.Sprint(key, s.Build)] {
-			continue
-		}
-		compared[fmt.Sprint(key, s.Build)] = true
+		compared[key] = true
 		c, err := w.view(reply, s.ViewKey)
 		if err != nil {
 			return err
 		}
-		var o outcome
-		o.objects, o.err = fluxBuild(object, c.dir, s.Directory, clusters[s.Cluster].client(), reply.Strict[s.Cluster])
-		sum.build(name, build, o.objects, o.err)
+		objects, err := fluxBuild(object, c.dir, s.Directory, clusters[s.Cluster].client(), reply.Strict[s.Cluster])
+		sum.build(name, build, objects, err)
 		if s.Blocked {
 			continue
 		}
-		for _, k := range o.objects {
+		for _, k := range objects {
 			if id := identify(k); id.group == "kustomize.toolkit.fluxcd.io" && id.kind == "Kustomization" && id.namespace != "" &&
 				!known[s.Target+"\x00"+id.namespace+"\x00"+id.name] {
 				sum.miss++
@@ -167,15 +168,30 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, wanted func(*dump.Sync, *dum
 	return nil
 }
 
-// view is the checkout of an artifact.
+// view is the checkout of an artifact: one that was another's before, if there
+// is one, since most of it will be equal.
 func (w *work) view(reply *dump.Reply, key string) (*checkout, error) {
-	c := w.views[key]
+	v, c := reply.Views[key], w.views[key]
 	if c == nil {
-		c = &checkout{dir: filepath.Join(w.dir, fmt.Sprintf("artifact%d", len(w.views))), have: map[string]string{}}
+		best := -1
+		for i, f := range w.free {
+			if best < 0 || abs(len(f.have)-len(v.Files)) < abs(len(w.free[best].have)-len(v.Files)) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			c = w.free[best]
+			w.free = append(w.free[:best:best], w.free[best+1:]...)
+		} else {
+			w.laid++
+			c = &checkout{dir: filepath.Join(w.dir, fmt.Sprintf("artifact%d", w.laid)), have: map[string]string{}}
+		}
 		w.views[key] = c
 	}
-	return c, c.lay(reply.Views[key], w.read, w.version)
+	return c, c.lay(v, w.read, w.version)
 }
+
+func abs(n int) int { return max(n, -n) }
 
 func digest(parts ...string) string {
 	h := sha256.New()

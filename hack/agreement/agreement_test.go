@@ -120,7 +120,7 @@ func TestConvicts(t *testing.T) {
 func TestSecretsStayIn(t *testing.T) {
 	want, _ := decode([]byte(`{"kind":"Secret","data":{"k":"hunter2","l":["a"]}}`))
 	have, _ := decode([]byte(`{"kind":"Secret","data":{"k":"hunter3","m":"hunter4"}}`))
-	if d := difference("", want, have, secret(want)); d == "" || strings.Contains(d, "hunter") {
+	if d := (&contrast{secret: secret(want)}).difference("", want, have); d == "" || strings.Contains(d, "hunter") {
 		t.Errorf("%q", d)
 	}
 }

@@ -105,7 +105,12 @@ func (t *tally) objects(name string, got *dump.Build, want []any) {
 		taken[j] = true
 		inOrder = inOrder && j > last
 		last = j
-		if d := difference("", want[j], have[i], secret(want[j])); d != "" {
+		c := &contrast{secret: secret(want[j]), unknown: map[string]bool{}}
+		for _, at := range got.Objects[i].Unknown {
+			c.unknown[at] = true
+			t.reasons["value of a variable that is not in the repository"]++
+		}
+		if d := c.difference("", want[j], have[i]); d != "" {
 			t.spec++
 			t.differ("%s: %v (%s:%d): %s", name, identify(want[j]), got.Objects[i].File, got.Objects[i].Line, d)
 			continue
@@ -172,8 +177,13 @@ func identify(o any) identity {
 			m, _ := v.(map[string]any)
 			v = m[k]
 		}
-		s, _ := v.(string)
-		return s
+		switch v := v.(type) {
+		case string:
+			return v
+		case json.Number, bool:
+			return fmt.Sprint(v) // kustomize takes them for their text
+		}
+		return ""
 	}
 	group, version, ok := strings.Cut(text("apiVersion"), "/")
 	if !ok {
@@ -220,9 +230,20 @@ func decode(j []byte) (any, error) {
 	return v, d.Decode(&v)
 }
 
+// contrast finds where two objects differ.
+type contrast struct {
+	// secret keeps values out of what it says.
+	secret bool
+	// unknown are places where the analyser says that it does not know.
+	unknown map[string]bool
+}
+
 // difference is the first place where two values differ, "" when they are
-// equal. Values are left out of it when secret.
-func difference(at string, want, have any, secret bool) string {
+// equal.
+func (c *contrast) difference(at string, want, have any) string {
+	if c.unknown[at] {
+		return ""
+	}
 	switch w := want.(type) {
 	case map[string]any:
 		h, ok := have.(map[string]any)
@@ -231,15 +252,15 @@ func difference(at string, want, have any, secret bool) string {
 		}
 		for _, k := range sorted(w) {
 			if _, ok := h[k]; !ok {
-				return fmt.Sprintf("%s.%s is missing, want %s", at, k, show(w[k], secret))
+				return fmt.Sprintf("%s.%s is missing, want %s", at, k, c.show(w[k]))
 			}
-			if d := difference(at+"."+k, w[k], h[k], secret); d != "" {
+			if d := c.difference(at+"."+k, w[k], h[k]); d != "" {
 				return d
 			}
 		}
 		for _, k := range sorted(h) {
 			if _, ok := w[k]; !ok {
-				return fmt.Sprintf("%s.%s should not be there: %s", at, k, show(h[k], secret))
+				return fmt.Sprintf("%s.%s should not be there: %s", at, k, c.show(h[k]))
 			}
 		}
 		return ""
@@ -249,7 +270,7 @@ func difference(at string, want, have any, secret bool) string {
 			break
 		}
 		for i := range w {
-			if d := difference(fmt.Sprintf("%s[%d]", at, i), w[i], h[i], secret); d != "" {
+			if d := c.difference(fmt.Sprintf("%s[%d]", at, i), w[i], h[i]); d != "" {
 				return d
 			}
 		}
@@ -263,7 +284,7 @@ func difference(at string, want, have any, secret bool) string {
 		if ok && h == w {
 			return ""
 		}
-		if ok && !secret {
+		if ok && !c.secret {
 			i := 0
 			for i < min(len(w), len(h)) && w[i] == h[i] {
 				i++
@@ -276,7 +297,7 @@ func difference(at string, want, have any, secret bool) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s is %s, want %s", at, show(have, secret), show(want, secret))
+	return fmt.Sprintf("%s is %s, want %s", at, c.show(have), c.show(want))
 }
 
 // sameNumber: 1.0 and 1 are one number.
@@ -289,8 +310,8 @@ func sameNumber(a, b json.Number) bool {
 	return err1 == nil && err2 == nil && x == y
 }
 
-func show(v any, secret bool) string {
-	if secret {
+func (c *contrast) show(v any) string {
+	if c.secret {
 		return fmt.Sprintf("(a %T)", v)
 	}
 	j, _ := json.Marshal(v)

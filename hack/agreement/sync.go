@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -16,9 +17,21 @@ import (
 // error in one shows where it is built.
 type state map[string]json.RawMessage
 
-// configs are the states of all clusters.
-func configs(reply *dump.Reply) map[string]state {
-	out := map[string]state{}
+// states are those of all clusters.
+type states map[string]state
+
+// key tells apart what goes into the build of a Sync beside its source; object is the
+// Kustomization to build.
+func (c states) key(reply *dump.Reply, s *dump.Sync) (key string, object json.RawMessage, err error) {
+	if object, err = definition(s); err != nil {
+		return "", nil, err
+	}
+	object = c[s.Cluster].certain(object, s, &reply.Builds[s.Build])
+	return digest(s.Directory, string(object), c[s.Cluster].text(object, s.Namespace), fmt.Sprint(reply.Strict[s.Cluster])), object, nil
+}
+
+func configs(reply *dump.Reply) states {
+	out := states{}
 	for _, s := range reply.Syncs {
 		for _, c := range []string{s.Cluster, s.Target} {
 			if out[c] == nil {

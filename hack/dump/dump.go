@@ -135,8 +135,9 @@ type Object struct {
 	Content json.RawMessage
 	// UnknownName says that a hash is missing at the end of the name.
 	UnknownName bool `json:",omitempty"`
-	// Unknown says that it depends on variables that are not known.
-	Unknown bool `json:",omitempty"`
+	// Unknown are the places of values that depend on variables that are not
+	// known: ".spec.hosts[0]".
+	Unknown []string `json:",omitempty"`
 	// File and Line are where it is written.
 	File string
 	Line int

@@ -16,6 +16,7 @@ import (
 	"path"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/gitops-reach/reach/analyser/internal/census"
@@ -302,11 +303,38 @@ func object(o *kustomize.Object, positions *position.Set) dump.Object {
 	p := positions.Position(o.Origin)
 	out := dump.Object{
 		Group: o.Ref.Group, Version: o.Ref.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
-		UnknownName: o.UnknownName, Unknown: len(o.Unknown) > 0, File: p.Path, Line: p.Line,
+		UnknownName: o.UnknownName, Unknown: unknown(o.Node, o.Unknown, ""), File: p.Path, Line: p.Line,
 	}
 	// What cannot be written is null, which equals no object.
 	if j, err := kyaml.NewRNode(o.Node).MarshalJSON(); err == nil {
 		out.Content = j
+	}
+	return out
+}
+
+// unknown are the places of the values and keys below a node whose text is not
+// known.
+func unknown(n *yaml.Node, names map[*yaml.Node]string, at string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	var out []string
+	if _, ok := names[n]; ok {
+		out = append(out, at)
+	}
+	for i, c := range n.Content {
+		switch {
+		case n.Kind == yaml.SequenceNode:
+			out = append(out, unknown(c, names, fmt.Sprintf("%s[%d]", at, i))...)
+		case n.Kind != yaml.MappingNode:
+			out = append(out, unknown(c, names, at)...)
+		case i%2 == 1:
+			place := at + "." + n.Content[i-1].Value
+			if _, ok := names[n.Content[i-1]]; ok {
+				out = append(out, place)
+			}
+			out = append(out, unknown(c, names, place)...)
+		}
 	}
 	return out
 }
