@@ -23,6 +23,7 @@ type Builder struct {
 	files   map[fileKey]*templates
 	layers  map[layerKey]*layer
 	readsOf map[readsKey]*reads
+	builds  sync.Map // of built by Target.key
 }
 
 // NewBuilder returns a builder over a view. Documents are read through docs,
@@ -53,8 +54,8 @@ func (b *Builder) cacheLayer(key layerKey, l *layer) *layer {
 	return l
 }
 
-// Build builds a target. It never fails: see Build.Failure.
-func (b *Builder) Build(t Target) *Build {
+// build builds a target.
+func (b *Builder) build(t Target) *Build {
 	out := &Build{}
 	if !b.view.IsDir(t.Dir) {
 		out.Failure = fail(codeNotFound, 0, "there is no directory "+shown(t.Dir)+" in the source")

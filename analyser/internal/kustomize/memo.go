@@ -1,0 +1,42 @@
+package kustomize
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// built is a build that was asked for once.
+type built struct {
+	once  sync.Once
+	build *Build
+}
+
+// Build builds a target, once however often it is asked for: a Kustomization
+// is built again for every set of variables, and on many clusters, while what
+// kustomize makes of it stays the same. It never fails: see Build.Failure. The
+// result is shared and must not be changed.
+func (b *Builder) Build(t Target) *Build {
+	v, _ := b.builds.LoadOrStore(t.key(), &built{})
+	o := v.(*built)
+	o.once.Do(func() { o.build = b.build(t) })
+	return o.build
+}
+
+// key is equal for targets with equal builds, origins included.
+func (t Target) key() string {
+	if t.Flux == nil {
+		return t.Dir
+	}
+	var s strings.Builder
+	flat := *t.Flux
+	flat.Patches = nil
+	fmt.Fprintf(&s, "%s\x00%#v", t.Dir, flat)
+	for _, p := range t.Flux.Patches {
+		fmt.Fprintf(&s, "\x00%q %d", p.Text, p.Pos)
+		if p.Target != nil {
+			fmt.Fprintf(&s, " %#v", *p.Target)
+		}
+	}
+	return s.String()
+}
