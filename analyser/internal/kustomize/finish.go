@@ -230,7 +230,7 @@ func (e *entry) object(drop []string) (*Object, error) {
 		writeAnnotations(n, drop)
 	}
 	if at := unwritable(n, true); at != nil {
-		return nil, fail(codeBadYAML, position.Pos(at.Line), "kustomize cannot write "+idString(e.res.CurId())+": a key that is given twice or is no text, or a number that JSON does not have")
+		return nil, cannotWrite(at, e.res.CurId())
 	}
 	n, err := asWritten(n)
 	if err != nil {
@@ -281,6 +281,11 @@ func writeAnnotations(n *yaml.Node, drop []string) {
 	}
 	_ = rn.SetAnnotations(m)
 	alignLines(lookup(old, "metadata"), lookup(n, "metadata"))
+}
+
+// cannotWrite is the failure for an unwritable node of an object.
+func cannotWrite(n *yaml.Node, id resid.ResId) *Failure {
+	return fail(codeBadYAML, position.Pos(n.Line), "kustomize cannot write "+idString(id)+": a key that is given twice or is no text, or a number that JSON does not have")
 }
 
 // unwritable finds a node that kustomize cannot write as JSON, which it does

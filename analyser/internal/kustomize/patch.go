@@ -5,11 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/position"
@@ -374,106 +371,4 @@ func (t *target) jsonPatches(*accumulation) ([]transformer, error) {
 		out = append(out, tr)
 	}
 	return out, nil
-}
-
-// patchJSON applies JSON 6902 operations to what a selector selects. remember
-// keeps the id that the objects had, as `patches` does and `patchesJson6902`
-// does not.
-func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *patchText, remember bool) error {
-	selected, err := m.selected(target)
-	if err != nil {
-		return fail(codeBadPatch, 0, "the target of a patch is not a valid selector")
-	}
-	for _, e := range selected {
-		r := e.own()
-		e.step(StepPatch, text.pos)
-		if remember {
-			r.StorePreviousId()
-		}
-		before, id := *r.YNode(), r.CurId()
-		internal := kioutil.GetInternalAnnotations(&r.RNode)
-		patched, err := applyJSONPatch(ops, r.YNode())
-		if err != nil {
-			return fail(codeBadPatch, text.pos, "an operation of the patch fails on "+idString(id))
-		}
-		r.RNode = *kyaml.NewRNode(patched)
-		annotations := r.GetAnnotations()
-		for key, value := range internal {
-			annotations[key] = value
-		}
-		if err := r.SetAnnotations(annotations); err != nil && !remember {
-			return fail(codeBadPatch, text.pos, "the patch leaves "+idString(id)+" without usable metadata")
-		}
-		alignLines(&before, r.YNode())
-		alignOperations(text, r.YNode())
-	}
-	return nil
-}
-
-// alignOperations gives what the operations of a patch wrote their lines.
-func alignOperations(text *patchText, to *yaml.Node) {
-	if len(text.doc.Documents) == 0 {
-		return
-	}
-	ops := text.doc.Documents[0].Node
-	if ops.Kind != yaml.SequenceNode {
-		return
-	}
-	for _, op := range ops.Content {
-		path, value := lookup(op, "path"), lookup(op, "value")
-		if path == nil || op.Kind != yaml.MappingNode {
-			continue
-		}
-		key, n := resolvePointer(to, path.Value)
-		if n == nil {
-			continue
-		}
-		if key != nil && key.Line == 0 {
-			key.Line = path.Line
-		}
-		if value != nil {
-			alignLines(value, n)
-		}
-		if lookup(op, "op") != nil {
-			setLines(n, op.Line)
-		}
-	}
-}
-
-// resolvePointer follows a JSON pointer and returns the node and, in a
-// mapping, its key; nil where there is none. "-" is the last element.
-func resolvePointer(n *yaml.Node, pointer string) (key, value *yaml.Node) {
-	parts := strings.Split(pointer, "/")[1:]
-	value = n
-	for _, p := range parts {
-		p = strings.ReplaceAll(strings.ReplaceAll(p, "~1", "/"), "~0", "~")
-		key = nil
-		switch value.Kind {
-		case yaml.MappingNode:
-			found := false
-			for i := 0; i+1 < len(value.Content); i += 2 {
-				if value.Content[i].Value == p {
-					key, value, found = value.Content[i], value.Content[i+1], true
-					break
-				}
-			}
-			if !found {
-				return nil, nil
-			}
-		case yaml.SequenceNode:
-			i := len(value.Content) - 1
-			if p != "-" {
-				if _, err := fmt.Sscanf(p, "%d", &i); err != nil {
-					return nil, nil
-				}
-			}
-			if i < 0 || i >= len(value.Content) {
-				return nil, nil
-			}
-			value = value.Content[i]
-		default:
-			return nil, nil
-		}
-	}
-	return key, value
 }
