@@ -44,6 +44,10 @@ test: build ## every test
 agreement: ## count, object by object, where kustomize, Flux and git build the same
 	cd hack/agreement && $(GO) run .
 
+.PHONY: mutations
+mutations: ## the same on every repository broken in a hundred small random ways; takes a while
+	cd hack/agreement && $(GO) run . -mutate -n 100 -seed 1
+
 .PHONY: bench
 bench: build ## census, git, a naive parse and krusty side by side
 	sh hack/bench/run.sh
