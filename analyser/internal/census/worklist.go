@@ -257,6 +257,10 @@ func (w *worklist) decide(a *placement.Applied) {
 	}
 	engine, dir := w.engine(a.Sync.Engine), a.Path
 	a.ViewKey = view.Key
+	if a.Sync.Problem != nil && variable.MatchString(a.Sync.Path) {
+		w.somewhere(a, view)
+		return
+	}
 	if p := source.Unknown(view, dir); p != nil {
 		if a.State == placement.Resolved {
 			a.Outcome = unknownPart(p)
@@ -431,15 +435,20 @@ func (w *worklist) below(a *placement.Applied) []kustomize.Use {
 		if !e.IsFile() || !isManifest(e.Path) || named[e.Path] {
 			continue
 		}
-		role := kustomize.RoleOther
-		if kustomize.IsKustomizationFile(path.Base(e.Path)) {
-			role = kustomize.RoleKustomization
-		} else if f := w.file(e); f != nil && len(objects(f)) > 0 {
-			role = kustomize.RoleObject
-		}
-		out = append(out, kustomize.Use{Path: e.Path, Role: role})
+		out = append(out, kustomize.Use{Path: e.Path, Role: w.ownRole(e)})
 	}
 	return out
+}
+
+// ownRole is the role of a manifest by its content alone.
+func (w *worklist) ownRole(e snapshot.Entry) kustomize.Role {
+	if kustomize.IsKustomizationFile(path.Base(e.Path)) {
+		return kustomize.RoleKustomization
+	}
+	if f := w.file(e); f != nil && len(objects(f)) > 0 {
+		return kustomize.RoleObject
+	}
+	return kustomize.RoleOther
 }
 
 // emptied are the files that hold objects none of which is in the build.

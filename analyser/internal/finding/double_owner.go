@@ -22,7 +22,7 @@ var doubleOwner = &Rule{
 		owners := map[where][]placement.Object{}
 		var order []where
 		for _, o := range m.Objects {
-			if o.Object.UnknownName || o.Applied.State == placement.Suspended && o.Applied.Blocked != nil {
+			if o.Object.UnknownName || o.Object.UnknownIdentity || o.Applied.State == placement.Suspended && o.Applied.Blocked != nil {
 				continue
 			}
 			key := o.Ref.Key()

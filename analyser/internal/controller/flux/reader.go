@@ -21,7 +21,16 @@ type reader struct {
 	unknown *controller.Problem // the first field whose value is not known
 }
 
-func newReader(o *kustomize.Object) *reader { return &reader{obj: o} }
+func newReader(o *kustomize.Object) *reader {
+	r := &reader{obj: o}
+	if o.Unknown[o.Node] == externalInputs {
+		r.unknown = &controller.Problem{
+			Code: "external_inputs", Pos: o.Origin,
+			Message: "the object is made for inputs that are not in the repository, and nobody knows how often",
+		}
+	}
+	return r
+}
 
 // problem is what is wrong with the object; nil when nothing is.
 func (r *reader) problem() *controller.Problem {

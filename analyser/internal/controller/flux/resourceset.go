@@ -52,6 +52,12 @@ func readResourceSet(r *reader, d *controller.Declared) {
 	}
 }
 
+// external stands for the input sets that are not in the repository, of which
+// there may be none.
+var external = map[string]any{"external": true}
+
+func isExternal(in map[string]any) bool { return len(in) == 1 && in["external"] == true }
+
 type resourceSet struct {
 	r       *reader
 	objects []*kustomize.Object
@@ -101,8 +107,10 @@ func (s *resourceSet) inputs(spec field) []map[string]any {
 		sets = append(sets, set)
 	}
 	switch {
-	case len(from.list()) > 0 && (strategy == "Permute" || len(sets) == 0):
-		return nil // every set holds something external, or there is none
+	case len(from.list()) > 0 && strategy == "Permute":
+		return []map[string]any{external} // every set holds something external
+	case len(from.list()) > 0:
+		return append(sets, external)
 	case len(list) == 0:
 		return []map[string]any{nil}
 	}
@@ -185,6 +193,10 @@ func (s *resourceSet) expand(spec field, inputs []map[string]any) {
 				break
 			}
 			carryLines(e.node, n, func(k string) string { return k })
+			if isExternal(in) {
+				s.addUnknown(n, e.pos())
+				continue
+			}
 			s.add(n, e.pos(), in != nil)
 		}
 	}
@@ -206,6 +218,10 @@ func (s *resourceSet) expand(spec field, inputs []map[string]any) {
 			}
 			if len(n.Content) > 0 {
 				setLines(n, int(e.pos()))
+				if isExternal(in) {
+					s.addUnknown(n, e.pos())
+					continue
+				}
 				s.add(n, e.pos(), true)
 			}
 		}
@@ -217,12 +233,43 @@ func (s *resourceSet) render(text string, in map[string]any, pos position.Pos) (
 		s.note("limit", pos, "the ResourceSet renders too much")
 		return "", false
 	}
+	if isExternal(in) {
+		return renderUnknown(text)
+	}
 	out, err := render(text, in)
 	if err != nil {
 		s.note("template_not_evaluated", pos, "%s", err)
 		return "", false
 	}
 	return out, true
+}
+
+// addUnknown records a Kustomization or HelmRelease that is made for inputs
+// which are not in the repository: there may be any number of it, and what it
+// says is known as far as it does not depend on them. Of other objects nothing
+// follows, so they are left to the note.
+func (s *resourceSet) addUnknown(n *yaml.Node, pos position.Pos) {
+	ref := refOf(n)
+	if ref.Group != groupKustomize && ref.Group != groupHelm {
+		return
+	}
+	o := *s.r.obj
+	o.Node, o.Ref, o.Origin, o.UnknownName, o.UnknownIdentity = n, ref, s.r.or(pos), false, true
+	o.Unknown = map[*yaml.Node]string{n: externalInputs}
+	markUnknown(n, o.Unknown)
+	s.objects = append(s.objects, &o)
+}
+
+// externalInputs is the name of what an unknown input set holds.
+const externalInputs = "inputs"
+
+func markUnknown(n *yaml.Node, unknown map[*yaml.Node]string) {
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${"+externalInputs+"}") {
+		unknown[n] = externalInputs
+	}
+	for _, c := range n.Content {
+		markUnknown(c, unknown)
+	}
 }
 
 // splitDocuments splits rendered text at its document separators.

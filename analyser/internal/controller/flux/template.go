@@ -3,6 +3,7 @@ package flux
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,29 @@ func render(text string, inputs map[string]any) (string, error) {
 		if b.WriteString(s); b.Len() > maxTemplate {
 			return "", errors.New("a rendered template is too large")
 		}
+	}
+}
+
+// renderUnknown is a template with "${inputs}" in place of every action. ok is
+// false when an action decides which text there is.
+func renderUnknown(text string) (string, bool) {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "<<")
+		b.WriteString(before)
+		if !ok {
+			return b.String(), true
+		}
+		action, after, ok := cutAction(rest)
+		word := strings.TrimSpace(strings.Trim(action, "-"))
+		if first, _, _ := strings.Cut(word, " "); !ok || word == "else" || word == "end" ||
+			slices.Contains([]string{"if", "range", "with", "define", "block", "template", "break", "continue"}, first) {
+			return "", false
+		}
+		if !strings.HasPrefix(word, "/*") && !strings.Contains(word, ":=") {
+			b.WriteString("${" + externalInputs + "}")
+		}
+		text = after
 	}
 }
 
