@@ -2,6 +2,8 @@ package kustomize
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"slices"
@@ -237,11 +239,13 @@ func TestQuiet(t *testing.T) {
 	}
 	stdout, stderr := os.Stdout, os.Stderr
 	os.Stdout, os.Stderr = w, w
+	log.SetOutput(w)
 	b := newBuilder(view)
 	for _, d := range roots(view) {
 		b.Build(Target{Dir: d})
 	}
 	os.Stdout, os.Stderr = stdout, stderr
+	log.SetOutput(io.Discard)
 	w.Close()
 	buf := make([]byte, 4096)
 	if n, _ := r.Read(buf); n > 0 {
