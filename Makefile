@@ -19,6 +19,14 @@ build: ## bin/reach and bin/reach-analyser
 	$(GO) run ./hack/seal -o $(BIN)/reach-analyser
 	$(GO) build -ldflags "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/launch.linkedDigest=$$(sha256sum $(BIN)/reach-analyser | cut -d' ' -f1)" -o $(BIN)/reach ./orchestrator
 
+.PHONY: canary
+canary: ## bin/reach-analyser-canary, which tries what the seal refuses
+	$(GO) run ./hack/seal -canary -o $(BIN)/reach-analyser-canary
+
+.PHONY: audit
+audit: build canary ## show that the analyser cannot write, connect or start anything
+	$(BIN)/reach audit --source .
+
 .PHONY: census
 census: build ## a census of acme-platform, or of REPO=... at REV=... with ARGS="..."
 ifeq ($(REPO),)
@@ -35,7 +43,7 @@ quick: ## the inner loop: vet and the short tests
 	$(GO) test -short ./...
 
 .PHONY: test
-test: build ## every test
+test: build canary ## every test
 	$(GO) vet ./...
 	$(GO) test ./...
 	cd hack/agreement && $(GO) vet . && $(GO) test .

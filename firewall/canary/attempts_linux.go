@@ -7,6 +7,7 @@
 package canary
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -146,6 +147,11 @@ var Attempts = append(moreAttempts, []Attempt{
 	// The network.
 	{Name: "tcp", Landlock: 4, Run: func(e Env) error { return dial("tcp", e.TCP) }},
 	{Name: "udp", Landlock: 10, Run: func(e Env) error { return dial("udp", e.UDP) }},
+	{Name: "resolve a name", Run: func(Env) error {
+		// Answered from the table of hosts, else asked of the network.
+		_, err := (&net.Resolver{PreferGo: true}).LookupHost(context.Background(), "localhost")
+		return err
+	}},
 	{Name: "unix socket", Landlock: 9, Run: func(e Env) error { return dial("unix", e.Unix) }},
 	{Name: "abstract socket", Landlock: 6, Run: func(e Env) error { return dial("unix", e.Abstract) }},
 	// Landlock alone does not know multipath TCP, Go's default here.

@@ -104,7 +104,7 @@ write, start a process or open a connection.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(censusCommand(s, start), reportCommand(s), versionCommand(s))
+	root.AddCommand(censusCommand(s, start), reportCommand(s), versionCommand(s), auditCommand(s))
 	return root
 }
 

@@ -14,7 +14,8 @@ const (
 	// exitUsage: the command line or the configuration says something that
 	// cannot be meant.
 	exitUsage = 2
-	// exitFindings: it is done, and there are findings at or above --fail-on.
+	// exitFindings: it is done, and there are findings at or above --fail-on,
+	// or an audit found a violation.
 	exitFindings = 3
 )
 
@@ -39,16 +40,22 @@ func (e findingsError) Error() string {
 	return fmt.Sprintf("%d findings at or above %s", e.count, e.severity)
 }
 
+// violationError says that an audit convicted the analyser.
+type violationError struct{}
+
+func (violationError) Error() string { return "the audit found a violation" }
+
 // exitCode is the code for the error with which a command ended.
 func exitCode(err error) int {
 	var usage usageError
 	var findings findingsError
+	var violation violationError
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &findings):
+	case errors.As(err, &findings), errors.As(err, &violation):
 		return exitFindings
 	}
 	return exitFailed

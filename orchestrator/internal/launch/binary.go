@@ -21,6 +21,10 @@ const program = "reach-analyser"
 // this orchestrator: -ldflags "-X <this package>.linkedDigest=<sha256>".
 var linkedDigest string
 
+// Linked is the digest of the analyser that was built together with this
+// program, in hexadecimal; empty when none was linked.
+func Linked() string { return linkedDigest }
+
 // Beside returns the path of the analyser next to the running program, where
 // the build puts it.
 func Beside() (string, error) {
