@@ -1,0 +1,63 @@
+// Package rules is the catalogue of what each rule means to a team: why it
+// matters, what follows in which version of Flux, what to do, an example. The
+// analyser decides whether a rule holds; nothing here changes a finding.
+package rules
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Rule explains a rule.
+type Rule struct {
+	// Rule is its name, "reach.flux.path_missing".
+	Rule string `json:"rule"`
+	// Title is a few words, What one sentence.
+	Title string `json:"title"`
+	What  string `json:"what"`
+	Why   string `json:"why"`
+	// Consequence says what follows, by version of Flux where it differs.
+	Consequence string `json:"consequence"`
+	Remedy      string `json:"remedy"`
+	// Example is a piece of YAML that the rule would convict; "" for none.
+	Example string `json:"example"`
+	// Question marks a rule whose result is for people to decide, not a
+	// mistake.
+	Question bool `json:"question"`
+}
+
+// Text is the catalogue as it is written.
+//
+//go:embed rules.yaml
+var Text string
+
+var load = sync.OnceValues(func() ([]Rule, error) {
+	var out []Rule
+	err := yaml.UnmarshalStrict([]byte(Text), &out)
+	return out, err
+})
+
+// All lists the catalogue, in its own order.
+func All() []Rule {
+	all, err := load()
+	if err != nil {
+		// The text is part of the program, and a test reads it.
+		panic("rules.yaml: " + err.Error())
+	}
+	return all
+}
+
+// Find explains a rule. One that the catalogue does not have has what the census
+// itself says of it.
+func Find(name, doc string) Rule {
+	for _, r := range All() {
+		if r.Rule == name {
+			return r
+		}
+	}
+	short := strings.TrimPrefix(name, "reach.")
+	return Rule{Rule: name, Title: strings.ReplaceAll(short[strings.LastIndexByte(short, '.')+1:], "_", " "), What: doc}
+}
