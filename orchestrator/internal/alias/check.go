@@ -1,6 +1,7 @@
 package alias
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,6 +37,22 @@ func (m Mapping) Check() *Check {
 		c.byWord[word] = append(c.byWord[word], n)
 	}
 	return c
+}
+
+// Without returns a check that does not look for the names that stand in a text
+// of the program itself: the labels, the style and the script of a page. There a
+// name says nothing, and a census of a cluster called "button" must be possible.
+func (c *Check) Without(text string) *Check {
+	out := &Check{byWord: maps.Clone(c.byWord), seen: map[string]struct{}{}}
+	for {
+		name := out.find(text, func(needle) bool { return true })
+		if name == "" {
+			return out
+		}
+		folded := foldString(name)
+		word := folded[:wordEnd(folded, 0)]
+		out.byWord[word] = slices.DeleteFunc(slices.Clone(out.byWord[word]), func(n needle) bool { return n.real == name })
+	}
 }
 
 // Value returns a real name that the value of a field holds, or "".

@@ -188,7 +188,7 @@ func TestLeakIsNotPublished(t *testing.T) {
 		kept = append(kept, m)
 	}
 	_, _, err := take(t.Context(), &fakeAnalyser{messages: kept}, "--out", "new")
-	if err == nil || !strings.Contains(err.Error(), "the report would give a real name away at report.md:") {
+	if err == nil || !strings.Contains(err.Error(), "the report would give a real name away at report.html:") {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff(before, listing(t, dir)); diff != "" {

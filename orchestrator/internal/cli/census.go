@@ -16,7 +16,6 @@ import (
 	"github.com/gitops-reach/reach/orchestrator/internal/alias"
 	"github.com/gitops-reach/reach/orchestrator/internal/clone"
 	"github.com/gitops-reach/reach/orchestrator/internal/config"
-	"github.com/gitops-reach/reach/orchestrator/internal/markdown"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 	"github.com/gitops-reach/reach/orchestrator/internal/stream"
 	"github.com/gitops-reach/reach/orchestrator/internal/summary"
@@ -258,7 +257,7 @@ func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Dige
 		return nil, "", err
 	}
 	target := c.place.target(n.repository, r.Header.GetCommit())
-	folder, err := report.Create(target, markdown.Page())
+	folder, err := report.Create(target, pages()...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -271,7 +270,7 @@ func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Dige
 		return digest, target, folder.Publish()
 	}
 	check := n.mapping.Check()
-	if err := report.Leaks(folder.Dir(), check.Value, check.Prose); err != nil {
+	if err := report.Leaks(folder.Dir(), check.Value, check.Prose, pageChecks(check)...); err != nil {
 		return nil, "", err
 	}
 	pending, err := n.mapping.Write(c.place.aliasFile)

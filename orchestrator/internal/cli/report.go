@@ -3,10 +3,10 @@ package cli
 import (
 	"bufio"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gitops-reach/reach/orchestrator/internal/markdown"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 	"github.com/gitops-reach/reach/orchestrator/internal/summary"
 )
@@ -16,38 +16,54 @@ func reportCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Show a report folder again, without the repository",
+		Long: `Show a report folder again, from its data alone: neither the repository nor
+the analyser is needed. Every format but text is byte for byte the file that the
+census wrote, so a report can be brought up to date with a newer reach, or one
+page of it handed on.
+
+  text      a summary for a terminal
+  html      the report for a browser, one file that loads nothing
+  md        a page in the size of a comment on a pull request
+  json      census.json
+  sarif     findings for code scanning, SARIF 2.1.0
+  junit     findings for CI, JUnit XML
+  dot       the topology for Graphviz
+  mermaid   the topology for Mermaid
+  schema    the JSON Schema of the data files`,
 		Example: `  reach report reach-report/repository-1a2b3c4d5e6f
-  reach report out --format markdown > comment.md`,
+  reach report out --format md > comment.md
+  reach report out --format dot | dot -Tsvg > topology.svg`,
 		Args: arguments(1, "one report folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"text", "json", "markdown"}, format) {
-				return usagef("--format %q is none of text, json, markdown", format)
+			if !slices.Contains(reportFormats, format) && renderers[format] == nil {
+				return usagef("--format %q is none of %s", format, strings.Join(reportFormats, ", "))
 			}
 			return showReport(s, args[0], format)
 		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "`text|json|markdown`: what to print")
+	cmd.Flags().StringVar(&format, "format", format, "`"+strings.Join(reportFormats, "|")+"`: what to print")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func showReport(s streams, dir, format string) error {
-	digest := &report.Digest{}
-	switch format {
-	case "markdown":
+	if render := renderers[format]; render != nil {
 		out := bufio.NewWriter(s.out)
-		if err := report.Replay(dir, markdown.New(out)); err != nil {
+		if err := report.Replay(dir, render(out)); err != nil {
 			return err
 		}
 		return out.Flush()
-	case "json":
-		// The whole folder is read all the same: a torn report is no report.
-		if err := report.Replay(dir, digest); err != nil {
-			return err
-		}
-		return printCensus(s, dir)
 	}
+	// The whole folder is read all the same: a torn report is no report.
+	digest := &report.Digest{}
 	if err := report.Replay(dir, digest); err != nil {
 		return err
+	}
+	if format == "json" {
+		return printCensus(s, dir)
 	}
 	o := s.summaryOptions()
 	o.Folder = dir

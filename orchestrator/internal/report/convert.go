@@ -70,6 +70,7 @@ func HeaderFromProto(h *reachv1.Header) Header {
 		revision = "HEAD"
 	}
 	out := Header{
+		SchemaFile: SchemaFile,
 		Schema:     Schema,
 		Revision:   revision,
 		Commit:     h.GetCommit(),

@@ -141,13 +141,14 @@ func TestEverySummaryFieldArrives(t *testing.T) {
 	h.Walls = h.Walls[:1]
 	h.Tool, h.Names, h.Repository = Tool{"reach", "1", "1"}, "alias", "repository"
 	c := CensusFromProto(h, []*reachv1.RuleResult{rule}, summary)
-	c.Data = []DataFile{{"x", 1}}
+	c.Data = []DataFile{{"x", 1, "schema.json#X"}}
 	zeros(reflect.ValueOf(c), "Census", func(path string) { t.Errorf("%s is not filled", path) })
 	wants := countLeaves(header.ProtoReflect().Descriptor()) + countLeaves(summary.ProtoReflect().Descriptor()) +
 		countLeaves(rule.ProtoReflect().Descriptor())
-	// More: schema, tool (3), names, repository, role of a cluster, data (2).
+	// More: schema and its file, tool (3), names, repository, role of a cluster,
+	// data (3).
 	// Less: the origin's URL, which is only for naming.
-	if has := countFields(reflect.TypeOf(c)); has != wants+9-1 {
+	if has := countFields(reflect.TypeOf(c)); has != wants+11-1 {
 		t.Errorf("header, summary and rule have %d fields, the record %d", wants, has)
 	}
 }

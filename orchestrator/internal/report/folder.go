@@ -33,6 +33,9 @@ type Page struct {
 	// Render returns the handler that has written the page to w when its End
 	// returns.
 	Render func(w io.Writer) Handler
+	// Own returns the program's own text in the page: labels, style, script. A
+	// name that is a word of it is not looked for in the page. It may be nil.
+	Own func() string
 }
 
 // lineFile is a file of lines that is being written.
@@ -196,7 +199,7 @@ func (f *Folder) Coverage(r *CoverageRow) error        { return f.line(CoverageF
 func (f *Folder) End(c *Census) error {
 	c.Data = c.Data[:0]
 	for _, name := range dataFiles {
-		c.Data = append(c.Data, DataFile{File: name, Lines: f.files[name].lines})
+		c.Data = append(c.Data, DataFile{File: name, Lines: f.files[name].lines, Schema: SchemaFile + "#" + recordName(name)})
 	}
 	f.files[CensusFile].json.SetIndent("", "  ")
 	if err := f.files[CensusFile].json.Encode(c); err != nil {

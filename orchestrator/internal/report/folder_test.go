@@ -171,7 +171,8 @@ func TestPublish(t *testing.T) {
 		if err != nil || string(text) != "# "+name+"\n" {
 			t.Errorf("report.md is %q, %v", text, err)
 		}
-		if got, want := len(tree(t, dir)), 2+len(Files()); got != want {
+		// The folder above, the report, census.json and one page.
+		if got, want := len(tree(t, dir)), 2+2+len(DataFiles()); got != want {
 			t.Errorf("%d entries, want %d: %v", got, want, tree(t, dir))
 		}
 	}

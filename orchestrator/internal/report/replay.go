@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+	"reflect"
 )
 
 // readCensus reads census.json and checks that it is one of this contract.
@@ -73,6 +73,15 @@ func replay(dir string, h Handler, decode unmarshal) error {
 	return h.End(c)
 }
 
+// DataFiles lists the files of lines in the order of Handler's methods.
+func DataFiles() []string { return append([]string(nil), dataFiles...) }
+
+// NewRecord returns an empty record of a data file, a pointer to its struct.
+func NewRecord(name string) any { return newRecord(name)() }
+
+// recordName is the name of the struct that a line of a data file holds.
+func recordName(name string) string { return reflect.TypeOf(NewRecord(name)).Elem().Name() }
+
 // newRecord returns what makes empty records of a data file.
 func newRecord(name string) func() any {
 	return func() any {
@@ -119,93 +128,3 @@ func replayFile(name string, record func() any, h Handler, decode unmarshal) (in
 		}
 	}
 }
-
-// Leaks reads back every file of a folder that Create made and returns an error
-// that names the first one, with the line, in which a name is found. value
-// returns the real name that a field holds, prose one that a text for people
-// holds; both return "" for none.
-func Leaks(dir string, value, prose func(string) string) error {
-	check := &leakCheck{value: value}
-	// A field that the contract does not have could not be looked at.
-	if err := replay(dir, check, strictly); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("reading the report back: %w", err)
-	}
-	data := map[string]bool{CensusFile: true}
-	for _, name := range dataFiles {
-		data[name] = true
-	}
-	for _, e := range entries {
-		if data[e.Name()] {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return fmt.Errorf("reading the report back: %w", err)
-		}
-		n := 0
-		for line := range strings.Lines(string(text)) {
-			n++
-			if name := prose(line); name != "" {
-				return &LeakError{File: e.Name(), Line: n, Name: name}
-			}
-		}
-	}
-	return nil
-}
-
-// LeakError is a real name in a report that is to hold aliases only.
-type LeakError struct {
-	File string
-	// Line counts from 1; 0 in census.json.
-	Line int
-	Name string
-}
-
-// Error does not repeat the name: logs are read by others as well.
-func (e *LeakError) Error() string {
-	at := e.File
-	if e.Line > 0 {
-		at = fmt.Sprintf("%s:%d", e.File, e.Line)
-	}
-	return fmt.Sprintf("the report would give a real name away at %s, so it was not published: give the name an alias of its own in the configuration (aliases.words), or write the report with --names real for your own eyes", at)
-}
-
-// leakCheck is a handler that looks at every field that may hold a name.
-type leakCheck struct {
-	Ignore
-	value func(string) string
-	lines map[string]int
-}
-
-func (l *leakCheck) look(file string, record any) error {
-	if l.lines == nil {
-		l.lines = map[string]int{}
-	}
-	l.lines[file]++
-	found := ""
-	Names(record, func(s string) {
-		if found == "" {
-			found = l.value(s)
-		}
-	})
-	if found == "" {
-		return nil
-	}
-	if file == CensusFile {
-		return &LeakError{File: file, Name: found}
-	}
-	return &LeakError{File: file, Line: l.lines[file], Name: found}
-}
-
-func (l *leakCheck) Kustomization(r *Kustomization) error { return l.look(KustomizationsFile, r) }
-func (l *leakCheck) HelmRelease(r *HelmRelease) error     { return l.look(HelmReleasesFile, r) }
-func (l *leakCheck) Placement(r *Placement) error         { return l.look(PlacementsFile, r) }
-func (l *leakCheck) Object(r *Object) error               { return l.look(ObjectsFile, r) }
-func (l *leakCheck) File(r *File) error                   { return l.look(FilesFile, r) }
-func (l *leakCheck) Finding(r *Finding) error             { return l.look(FindingsFile, r) }
-func (l *leakCheck) Coverage(r *CoverageRow) error        { return l.look(CoverageFile, r) }
-func (l *leakCheck) End(c *Census) error                  { return l.look(CensusFile, c) }

@@ -16,6 +16,13 @@
 // whole and that its counts agree with its records, and refuses it otherwise.
 package report
 
+import _ "embed"
+
+// Source is this file, whose comments the JSON Schema quotes.
+//
+//go:embed schema.go
+var Source string
+
 // Schema names the contract and its major version. Within a major version
 // fields are only added.
 const Schema = "reach.census/v1"
@@ -30,14 +37,21 @@ const (
 	FilesFile          = "files.jsonl"          // File, one per file considered
 	FindingsFile       = "findings.jsonl"       // Finding
 	CoverageFile       = "coverage.jsonl"       // CoverageRow, one per Flux root
+	SchemaFile         = "schema.json"          // the JSON Schema of all of these
+	HTMLFile           = "report.html"
 	MarkdownFile       = "report.md"
+	SARIFFile          = "report.sarif"     // findings for code scanning
+	JUnitFile          = "report.junit.xml" // findings for CI
+	DOTFile            = "topology.dot"     // the topology for Graphviz
+	MermaidFile        = "topology.mmd"     // and for Mermaid
 )
 
 // Files lists every file of a report folder.
 func Files() []string {
 	return []string{
 		CensusFile, KustomizationsFile, HelmReleasesFile, PlacementsFile,
-		ObjectsFile, FilesFile, FindingsFile, CoverageFile, MarkdownFile,
+		ObjectsFile, FilesFile, FindingsFile, CoverageFile, SchemaFile,
+		HTMLFile, MarkdownFile, SARIFFile, JUnitFile, DOTFile, MermaidFile,
 	}
 }
 
@@ -49,6 +63,8 @@ func Files() []string {
 
 // Header is what is known before the first record.
 type Header struct {
+	// SchemaFile is the JSON Schema that describes this document, beside it.
+	SchemaFile string `json:"$schema,omitempty" word:"true"`
 	// Schema is the constant of this name.
 	Schema string `json:"schema" word:"true"`
 	Tool   Tool   `json:"tool"`
@@ -107,6 +123,8 @@ type Census struct {
 type DataFile struct {
 	File  string `json:"file" word:"true"`
 	Lines int    `json:"lines"`
+	// Schema is the JSON Schema of a line, "schema.json#Placement".
+	Schema string `json:"schema,omitempty" word:"true"`
 }
 
 // Cluster is a cluster that the census met.

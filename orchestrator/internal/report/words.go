@@ -10,7 +10,7 @@ import (
 func isWord(form, s string) bool {
 	switch form {
 	case "true":
-		return only(s, "_.:/+-", true)
+		return only(s, "_.:/+-#", true)
 	case "kind":
 		// An API kind: PascalCase.
 		return s == "" || 'A' <= s[0] && s[0] <= 'Z' && only(s, "", true)

@@ -189,6 +189,6 @@ func (p *printer) end() {
 	if p.Folder != "" {
 		p.line("")
 		p.line("%s  %s", p.paint(bold, "Report"), report.Printable(p.Folder))
-		p.text(8, "report.md to read; census.json and *.jsonl, one object a line, for tools")
+		p.text(8, "report.html to read, report.md to paste; census.json and *.jsonl for tools")
 	}
 }

@@ -1,0 +1,43 @@
+package schema
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/report"
+)
+
+// docs reads the comments of the contract: under "Type" that of a type, under
+// "Type.Field" that of a field.
+func docs() map[string]string {
+	out := map[string]string{}
+	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", report.Source, parser.ParseComments)
+	if err != nil {
+		// The source is that of the program, which compiled.
+		panic(err)
+	}
+	for _, declaration := range file.Decls {
+		general, ok := declaration.(*ast.GenDecl)
+		if !ok || general.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range general.Specs {
+			named := spec.(*ast.TypeSpec)
+			out[named.Name.Name] = text(general.Doc)
+			structure, ok := named.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, field := range structure.Fields.List {
+				for _, name := range field.Names {
+					out[named.Name.Name+"."+name.Name] = text(field.Doc)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func text(g *ast.CommentGroup) string { return strings.Join(strings.Fields(g.Text()), " ") }
