@@ -35,6 +35,7 @@ func readKustomization(r *reader, d *controller.Declared) {
 		s.Decryption = dec.get("provider").required().oneOf("sops") == "sops"
 	}
 	s.ServiceAccount = spec.get("serviceAccountName").detail()
+	checkKustomization(spec)
 	s.Problem = r.problem()
 	d.Syncs = append(d.Syncs, s)
 }
@@ -128,6 +129,7 @@ func readOverlay(spec field) kustomize.Overlay {
 		NameSuffix:              spec.get("nameSuffix").between(1, 200),
 		Components:              spec.get("components").texts(),
 		IgnoreMissingComponents: spec.get("ignoreMissingComponents").boolean(),
+		BuildMetadata:           buildMetadata(spec.get("buildMetadata")),
 	}
 	for _, e := range spec.get("patchesStrategicMerge").list() {
 		o.Patches = append(o.Patches, inlinePatch(e, nil))
