@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -139,10 +140,7 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, indices []int) error {
 			sum.unresolved("artifact with unknown parts")
 			continue
 		}
-		key, object, err := clusters.key(reply, s)
-		if err != nil {
-			return err
-		}
+		key, object := clusters.key(reply, s)
 		key = fmt.Sprint(key, s.ViewKey, s.Build)
 		if compared[key] {
 			continue
@@ -153,6 +151,10 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, indices []int) error {
 			return err
 		}
 		objects, err := fluxBuild(object, c.dir, s.Directory, clusters[s.Cluster].client(), reply.Strict[s.Cluster])
+		if errors.Is(err, errRefused) && s.Reason == "parent_apply_failed" {
+			sum.unresolved("refused by the API server")
+			continue
+		}
 		sum.build(name, build, objects, err)
 		if s.Blocked {
 			continue

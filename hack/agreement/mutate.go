@@ -186,9 +186,8 @@ func newMutator(base *dump.Reply, w *work, seed uint64, name string) *mutator {
 			read[u] = regular[u]
 		}
 		m.uses[s.Cluster+" "+s.Namespace+"/"+s.Name] = b.Uses
-		if key, _, err := clusters.key(base, s); err == nil {
-			m.known[key] = true
-		}
+		key, _ := clusters.key(base, s)
+		m.known[key] = true
 	}
 	for f, ok := range read {
 		if ok {
@@ -230,7 +229,7 @@ func (m *mutator) reached(reply *dump.Reply, changes map[string]*string) []int {
 		if s.Build < 0 {
 			continue
 		}
-		if key, _, err := clusters.key(reply, s); err != nil || !m.known[key] || m.reads(s, &reply.Builds[s.Build], changes) {
+		if key, _ := clusters.key(reply, s); !m.known[key] || m.reads(s, &reply.Builds[s.Build], changes) {
 			out = append(out, i)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,13 +75,16 @@ func krustyBuild(dir string) (objects []any, err error) {
 	return objects, nil
 }
 
+// errRefused says that a Kustomization is none.
+var errRefused = errors.New("the API server refuses the Kustomization")
+
 // fluxBuild is what kustomize-controller applies for a Kustomization (upstream:
 // internal/controller/kustomization_controller.go, reconcile and build, without
 // decryption), on an artifact that lies at root.
 func fluxBuild(object json.RawMessage, root, dir string, c client.Client, strict bool) (objects []any, err error) {
 	var k kustomizev1.Kustomization
 	if err := json.Unmarshal(object, &k); err != nil {
-		return nil, fmt.Errorf("the API server rejects the Kustomization: %w", err)
+		return nil, fmt.Errorf("%w: %w", errRefused, err)
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&k)
 	if err != nil {

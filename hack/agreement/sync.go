@@ -22,12 +22,9 @@ type states map[string]state
 
 // key tells apart what goes into the build of a Sync beside its source; object is the
 // Kustomization to build.
-func (c states) key(reply *dump.Reply, s *dump.Sync) (key string, object json.RawMessage, err error) {
-	if object, err = definition(s); err != nil {
-		return "", nil, err
-	}
-	object = c[s.Cluster].certain(object, s, &reply.Builds[s.Build])
-	return digest(s.Directory, string(object), c[s.Cluster].text(object, s.Namespace), fmt.Sprint(reply.Strict[s.Cluster])), object, nil
+func (c states) key(reply *dump.Reply, s *dump.Sync) (key string, object json.RawMessage) {
+	object = c[s.Cluster].certain(s.Object, s, &reply.Builds[s.Build])
+	return digest(s.Directory, string(object), c[s.Cluster].text(object, s.Namespace), fmt.Sprint(reply.Strict[s.Cluster])), object
 }
 
 func configs(reply *dump.Reply) states {
@@ -110,7 +107,10 @@ func (s state) certain(object json.RawMessage, sync *dump.Sync, build *dump.Buil
 		return object
 	}
 	sp, _ := k["spec"].(map[string]any)
-	pb, _ := sp["postBuild"].(map[string]any)
+	pb, ok := sp["postBuild"].(map[string]any)
+	if !ok {
+		return object
+	}
 	delete(pb, "substituteFrom")
 	pb["substitute"] = values
 	out, err := json.Marshal(k)
@@ -150,26 +150,4 @@ func variables(kind string, object json.RawMessage) (values map[string]string, w
 		}
 	}
 	return values, whole
-}
-
-// synthetic is a Kustomization that stands in no file.
-func synthetic(s *dump.Sync) map[string]any {
-	return map[string]any{
-		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
-		"metadata": map[string]any{"name": s.Name, "namespace": s.Namespace},
-		"spec":     map[string]any{"path": s.Path, "prune": true, "interval": "10m"},
-	}
-}
-
-// definition is the Kustomization as the controller reads it, without what
-// does not change the build.
-func definition(s *dump.Sync) (json.RawMessage, error) {
-	k := synthetic(s)
-	if len(s.Object) > 0 && string(s.Object) != "null" {
-		k = map[string]any{}
-		if err := json.Unmarshal(s.Object, &k); err != nil {
-			return nil, err
-		}
-	}
-	return json.Marshal(k)
 }

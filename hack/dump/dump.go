@@ -96,10 +96,9 @@ type Sync struct {
 	State, Reason                    string
 	// Blocked reports that its objects may not arrive.
 	Blocked bool
-	// Object is the Kustomization; null for one that stands in no file, which
-	// then has Path and the patches alone.
+	// Object is the Kustomization; for one that stands in no file, as the
+	// analyser has it.
 	Object json.RawMessage
-	Path   string
 	// ViewKey is empty when nothing is built.
 	ViewKey string
 	// Directory of the artifact that is built.

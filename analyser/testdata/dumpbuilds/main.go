@@ -225,10 +225,12 @@ func syncs(c *census.Census, reply *dump.Reply) {
 		s := dump.Sync{
 			Cluster: string(a.Cluster), Target: string(a.Target), Namespace: a.Sync.Object.Namespace, Name: a.Sync.Object.Name,
 			State: string(a.State), Reason: a.Reason, Blocked: a.Blocked != nil && a.State != placement.External,
-			Path: a.Sync.Path, ViewKey: a.ViewKey, Directory: a.Path, Build: -1,
+			ViewKey: a.ViewKey, Directory: a.Path, Build: -1,
 		}
 		if o := a.Object; o != nil && o.Ref.Kind == "Kustomization" {
 			s.Object = object(o, c.Positions).Content
+		} else {
+			s.Object = definition(a.Sync)
 		}
 		if r := a.Result; r != nil {
 			i, ok := builds[r]
