@@ -2,13 +2,17 @@
 // repository and answers the protocol of proto/reach/v1 on its standard input
 // and output. It cannot write a file, start a process or open a connection.
 //
-//	reach-analyser REPOSITORY
+//	reach-analyser [--require-seal] REPOSITORY
+//
+// With --require-seal it ends, before it answers anything, unless every wall of
+// the seal stands; without, it says in its answers which do.
 package main
 
 import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"runtime/debug"
 
 	"google.golang.org/grpc"
@@ -35,8 +39,12 @@ const (
 func run(args []string, log io.Writer) int {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(softLimit)
+	required := len(args) == 2 && args[0] == "--require-seal"
+	if required {
+		args = args[1:]
+	}
 	if len(args) != 1 {
-		fmt.Fprintln(log, "usage: reach-analyser REPOSITORY\n\nIt speaks gRPC on standard input and output; `reach census` starts it.")
+		fmt.Fprintln(log, "usage: reach-analyser [--require-seal] REPOSITORY\n\nIt speaks gRPC on standard input and output; `reach census` starts it.")
 		return 2
 	}
 	// Standard output is the protocol's from here on.
@@ -53,6 +61,10 @@ func run(args []string, log io.Writer) int {
 	walls, err := seal(dirs)
 	if err != nil {
 		fmt.Fprintln(log, "reach-analyser: entering the seal:", err)
+		return 1
+	}
+	if absent := absent(walls); required && len(absent) > 0 {
+		fmt.Fprintln(log, "reach-analyser: not sealed as required:", strings.Join(absent, ", "))
 		return 1
 	}
 	service := &serve.Service{
@@ -88,4 +100,15 @@ func seal(dirs []string) ([]*reachv1.SealWall, error) {
 		walls = append(walls, &reachv1.SealWall{Name: w.Name, Stands: w.Stands, Detail: w.Detail})
 	}
 	return walls, nil
+}
+
+// absent names the walls that do not stand, and why.
+func absent(walls []*reachv1.SealWall) []string {
+	var out []string
+	for _, w := range walls {
+		if !w.GetStands() {
+			out = append(out, fmt.Sprintf("%s (%s)", w.GetName(), w.GetDetail()))
+		}
+	}
+	return out
 }

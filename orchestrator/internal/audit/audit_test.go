@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/launch"
 )
 
 const root = "../../.."
@@ -85,6 +87,13 @@ func TestAnalyser(t *testing.T) {
 	}
 	if c := r.Canary; c != nil && (c.Refused+c.Skipped != len(c.Attempts) || c.Refused < 60) {
 		t.Errorf("canary:\n%s", &text)
+	}
+	// Sealed as built, it serves whoever asks for every wall.
+	a, err := launch.Start(t.Context(), launch.Options{Binary: o.Binary, Args: []string{"--require-seal"}, Repository: root})
+	if err != nil {
+		t.Errorf("with every wall required: %v", err)
+	} else {
+		a.Close()
 	}
 	var document map[string]any
 	var b bytes.Buffer

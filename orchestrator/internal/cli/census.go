@@ -27,6 +27,9 @@ type censusFlags struct {
 	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile, stats string
 	roots                                                                       []string
 	verbose                                                                     bool
+
+	requireSeal string
+	limits      *reachv1.Limits
 }
 
 func censusCommand(s streams, start starter) *cobra.Command {
@@ -99,6 +102,9 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, in place of REPO")
 	flags.StringVar(&f.stats, "stats", "", "write time and peak memory of both processes to `FILE`, as JSON")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the analyser logs")
+	sealFlag(flags, &f.requireSeal)
+	f.limits = &reachv1.Limits{}
+	addLimitFlags(flags, f.limits)
 	flags.SortFlags = false
 	return cmd
 }
@@ -126,6 +132,7 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 	}{
 		{"names", f.names, []string{"alias", "real"}},
 		{"format", f.format, []string{"text", "json"}},
+		{"require-seal", f.requireSeal, sealModes},
 		{"fail-on", f.failOn, append([]string{""}, report.Severities()...)},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
@@ -160,7 +167,7 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 	}
 	c.request = c.config.Request(roots...)
 	c.request.Revision = f.rev
-	return c, nil
+	return c, applyLimits(f.limits, c.request.Limits)
 }
 
 // take has the census taken and writes the report.
@@ -200,6 +207,9 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 		return nil, err
 	}
 	defer a.Close()
+	if err := sealMode(c.flags.requireSeal).sealed(a.Hello()); err != nil {
+		return nil, err
+	}
 	recorder, err := stream.NewRecorder()
 	if err != nil {
 		return nil, err

@@ -19,12 +19,18 @@ type fakeAnalyser struct {
 	// before is called before each message, counted from 0, and after the last
 	// one; its error ends the census.
 	before func(ctx context.Context, n int) error
+	// unsealed: no wall stands.
+	unsealed bool
 	// request is what was asked for.
 	request *reachv1.CensusRequest
 }
 
 func (f *fakeAnalyser) Hello() *reachv1.HelloResponse {
-	return &reachv1.HelloResponse{ProtocolVersion: 1, AnalyserVersion: "0.1.0"}
+	hello := &reachv1.HelloResponse{ProtocolVersion: 1, AnalyserVersion: "0.1.0"}
+	for _, name := range allWalls {
+		hello.Walls = append(hello.Walls, &reachv1.SealWall{Name: name, Stands: !f.unsealed})
+	}
+	return hello
 }
 
 func (f *fakeAnalyser) Close() {}

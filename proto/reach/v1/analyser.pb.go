@@ -1,10 +1,13 @@
 // The protocol of the sealed analyser.
 //
-// A tool starts `reach-analyser REPOSITORY` with an empty environment and
-// speaks gRPC (HTTP/2 with prior knowledge, no TLS) over the child's standard
-// input and output: the server reads requests on file descriptor 0 and writes
-// responses on file descriptor 1. Log lines appear on file descriptor 2. There
-// is exactly one connection; closing standard input ends the process.
+// A tool starts `reach-analyser [--require-seal] REPOSITORY` with an empty
+// environment and speaks gRPC (HTTP/2 with prior knowledge, no TLS) over the
+// child's standard input and output: the server reads requests on file
+// descriptor 0 and writes responses on file descriptor 1. Log lines appear on
+// file descriptor 2. There is exactly one connection; closing standard input
+// ends the process. With --require-seal it exits with code 1 and a sentence,
+// before it answers anything, unless every wall of the seal stands (see
+// SealWall); a tool that can do with less reads HelloResponse.walls.
 //
 // The package name carries the major version. Within reach.v1 released fields
 // are never renumbered or given another meaning, fields are only added, and
