@@ -36,7 +36,7 @@ func (w *worklist) apply(a *placement.Applied) {
 		if skipsApply(o) {
 			continue
 		}
-		if r := w.refused(a.Target, o); r != nil {
+		if r := w.refused(a, o); r != nil {
 			a.Rejected = append(a.Rejected, *r)
 			first = min(first, stage(o.Ref))
 		}
@@ -64,9 +64,9 @@ func (w *worklist) apply(a *placement.Applied) {
 	}
 }
 
-// refused is why the API server of a cluster is certain to refuse an object;
-// nil when it is not certain.
-func (w *worklist) refused(on cluster.Name, o *kustomize.Object) *placement.Rejected {
+// refused is why the API server of the cluster where a applies is certain to
+// refuse an object; nil when it is not certain.
+func (w *worklist) refused(a *placement.Applied, o *kustomize.Object) *placement.Rejected {
 	if o.UnknownIdentity {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (w *worklist) refused(on cluster.Name, o *kustomize.Object) *placement.Reje
 		return &placement.Rejected{Object: o, Reason: reason, Detail: o.Ref.String() + " " + fmt.Sprintf(format, args...), Pos: pos}
 	}
 	gk := o.Ref.GroupKind()
-	scope := w.scope(on, gk)
+	scope := w.scope(a.Target, gk)
 	meta := field(o.Node, "metadata")
 	switch ns := o.Ref.Namespace; {
 	case scope == object.Namespaced && ns == "":
@@ -88,19 +88,56 @@ func (w *worklist) refused(on cluster.Name, o *kustomize.Object) *placement.Reje
 	case scope != object.ScopeUnknown && !o.UnknownName && !validName(gk, o.Ref.Name):
 		return no("invalid_name", field(meta, "name"), "has a name that the API server refuses")
 	}
-	if labels := field(meta, "labels"); labels != nil && labels.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(labels.Content); i += 2 {
-			v := labels.Content[i+1]
-			if _, unknown := o.Unknown[v]; !unknown && v.Kind == yaml.ScalarNode && !labelValue.MatchString(v.Value) {
-				return no("invalid_label", v, "has a value for the label %s that the API server refuses", labels.Content[i].Value)
-			}
-		}
+	if r := w.refusedMetadata(a, o, no); r != nil {
+		return r
 	}
-	if ps := w.declared(o).Refused(); len(ps) > 0 && !w.isRootSource(on, o) {
+	if ps := w.declared(o).Refused(); len(ps) > 0 && !w.isRootSource(a.Target, o) {
 		p := ps[0]
 		return &placement.Rejected{Object: o, Reason: p.Code, Detail: o.Ref.String() + ": " + p.Message, Pos: cmp.Or(p.Pos, o.Origin)}
 	}
 	return nil
+}
+
+// refusedMetadata looks at labels and annotations. A value that is no string,
+// most often a number that a variable put between quotes which kustomize drops,
+// is refused in an annotation. In a label it is not: the controller then finds
+// no labels and replaces them all by its own (upstream: ssa SetOwnerLabels and
+// SetCommonMetadata over unstructured GetLabels, GetAnnotations).
+func (w *worklist) refusedMetadata(a *placement.Applied, o *kustomize.Object, no func(string, *yaml.Node, string, ...any) *placement.Rejected) *placement.Rejected {
+	meta := field(o.Node, "metadata")
+	if key, v := notText(field(meta, "annotations"), o); v != nil && len(a.Sync.CommonAnnotations) == 0 {
+		return no("invalid_metadata", v, "has a value that is no string in the annotation %s", key)
+	}
+	labels := field(meta, "labels")
+	if _, v := notText(labels, o); v != nil || labels == nil || labels.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(labels.Content); i += 2 {
+		v := labels.Content[i+1]
+		if _, unknown := o.Unknown[v]; !unknown && (len(v.Value) > 63 || !labelValue.MatchString(v.Value)) {
+			return no("invalid_metadata", v, "has a value for the label %s that the API server refuses", labels.Content[i].Value)
+		}
+	}
+	return nil
+}
+
+// notText is the first value of a mapping that is certainly no string, with its
+// key; nil when there is none.
+func notText(m *yaml.Node, o *kustomize.Object) (key string, value *yaml.Node) {
+	if m == nil || m.Kind != yaml.MappingNode {
+		return "", nil
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		v := m.Content[i+1]
+		if _, unknown := o.Unknown[v]; unknown {
+			continue
+		}
+		switch tag := v.ShortTag(); {
+		case v.Kind != yaml.ScalarNode, tag == "!!int", tag == "!!float", tag == "!!bool":
+			return m.Content[i].Value, v
+		}
+	}
+	return "", nil
 }
 
 // isRootSource reports the source object of a root. One that is written wrongly

@@ -18,6 +18,79 @@ import (
 // What waits is blocked when it is certain that nothing of that name is there:
 // the name is one of the other kind, or everything on the cluster is known.
 func (w *worklist) dependencies() {
+	w.missingNames()
+	for w.waiting() {
+	}
+}
+
+// waiting blocks the Kustomizations that wait for one which cannot become
+// ready: it fails, its path is missing, or it waits itself. It reports whether
+// it blocked one. A dependency that is suspended keeps the condition that it
+// had, and one from elsewhere may be ready.
+func (w *worklist) waiting() bool {
+	type place struct {
+		on  cluster.Name
+		key object.Key
+	}
+	stuck, sound := map[place]*placement.Applied{}, map[place]bool{}
+	for _, a := range w.applied {
+		p := place{a.Cluster, a.Sync.Object.Key()}
+		switch {
+		case a.State == placement.Failed, a.State == placement.PathMissing, a.Reason == dependencyNotFound, a.Reason == dependencyNotReady:
+			stuck[p] = a
+		default:
+			sound[p] = true
+		}
+	}
+	found := false
+	for _, a := range w.applied {
+		if a.Parent != nil && a.Blocked == nil && a.Parent.Blocked != nil {
+			w.blockedByParent(a)
+			found = true
+		}
+		if a.State != placement.Resolved || a.Blocked != nil {
+			continue
+		}
+		for _, d := range a.Sync.DependsOn {
+			p := place{a.Cluster, object.Key{Group: fluxKustomizeGroup, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}}
+			on := stuck[p]
+			if on == nil || sound[p] || d.OwnCheck || on == a {
+				continue
+			}
+			w.block(a, placement.Outcome{
+				State: placement.StateUnresolved, Reason: dependencyNotReady, Pos: d.Pos,
+				Detail: "it waits for " + on.Controller() + ", which is not ready: " + on.Detail,
+			})
+			found = true
+			break
+		}
+	}
+	for _, a := range w.applied {
+		w.blockReleases(a)
+	}
+	return found
+}
+
+// block stops a Sync that would be applied.
+func (w *worklist) block(a *placement.Applied, why placement.Outcome) {
+	a.Outcome = why
+	a.Blocked = &a.Outcome
+	if a.HasDirectory && a.Result != nil {
+		a.Below = w.below(a)
+	}
+}
+
+// blockReleases passes on that a Sync is blocked to what it applies.
+func (w *worklist) blockReleases(a *placement.Applied) {
+	for _, r := range a.Releases {
+		if a.Blocked != nil && r.Class != placement.Unresolved {
+			r.Class, r.Outcome = placement.Unresolved, *a.Blocked
+		}
+	}
+}
+
+// missingNames finds the dependencies that do not exist.
+func (w *worklist) missingNames() {
 	for _, a := range w.applied {
 		if a.Parent != nil && a.Blocked == nil && a.Parent.Blocked != nil {
 			w.blockedByParent(a)
@@ -26,18 +99,12 @@ func (w *worklist) dependencies() {
 			m.Owner, m.Applied = a.Sync.Object, a
 			waits := a.State == placement.Resolved && a.Blocked == nil
 			if m.Certain && waits {
-				a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: dependencyNotFound, Detail: m.Detail, Pos: m.Pos}
-				a.Blocked = &a.Outcome
-				if a.HasDirectory && a.Result != nil {
-					a.Below = w.below(a)
-				}
+				w.block(a, placement.Outcome{State: placement.StateUnresolved, Reason: dependencyNotFound, Detail: m.Detail, Pos: m.Pos})
 			}
 			w.missingDeps = append(w.missingDeps, m)
 		}
+		w.blockReleases(a)
 		for _, r := range a.Releases {
-			if a.Blocked != nil && r.Class != placement.Unresolved {
-				r.Class, r.Outcome = placement.Unresolved, *a.Blocked
-			}
 			for _, m := range w.missingDependencies(r.Cluster, r.Release.DependsOn) {
 				m.Owner, m.Applied = r.Object.Ref, a
 				if m.Certain && r.State == placement.Resolved {
@@ -51,7 +118,10 @@ func (w *worklist) dependencies() {
 	}
 }
 
-const dependencyNotFound = "dependency_not_found"
+const (
+	dependencyNotFound = "dependency_not_found"
+	dependencyNotReady = "dependency_not_ready"
+)
 
 // blockedByParent passes on what happened to the Sync that applies this one.
 func (w *worklist) blockedByParent(a *placement.Applied) {
@@ -116,7 +186,7 @@ func (w *worklist) known(on cluster.Name) bool {
 	}
 	k := true
 	for _, a := range w.applied {
-		if a.Target == on && (a.Result == nil || a.Result.Partial() || a.State != placement.Resolved && a.State != placement.Suspended && a.Reason != dependencyNotFound) {
+		if a.Target == on && (a.Result == nil || a.Result.Partial() || a.State != placement.Resolved && a.State != placement.Suspended && a.Reason != dependencyNotFound && a.Reason != dependencyNotReady) {
 			k = false
 		}
 		for _, o := range a.Objects {

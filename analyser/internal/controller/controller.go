@@ -58,7 +58,10 @@ type VariablesFrom struct {
 // declares it.
 type Dependency struct {
 	Kind, Namespace, Name string
-	Pos                   position.Pos
+	// OwnCheck reports that the entry says itself when the dependency is ready
+	// (Flux: readyExpr), in place of its Ready condition.
+	OwnCheck bool
+	Pos      position.Pos
 }
 
 // Sync is a controller object that applies what Source@revision/Path builds to

@@ -49,6 +49,7 @@ var applyFailed = &Rule{
 var remedies = map[string]string{
 	"namespace_missing":      "Set metadata.namespace, the namespace field of the kustomization file, or spec.targetNamespace of the Kustomization.",
 	"invalid_name":           "Correct the name. A literal ${...} means that nothing is substituted: spec.postBuild needs at least one variable, or substituteStrategy Always.",
+	"invalid_metadata":       "Write a string. kustomize drops quotes around a variable, so a number needs more than them: \"${VAR}%\", or a variable that holds a quote before and after it.",
 	"secret_encrypted":       "Set spec.decryption with provider sops and the secret that holds the key.",
 	"kubeconfig_key_missing": "Name the key in spec.kubeConfig.secretRef.key; without one only value and value.yaml are read.",
 	"two_kubeconfigs":        "Leave one of secretRef and configMapRef: a strategic merge patch adds one beside the other, a JSON patch with op add replaces it.",

@@ -134,7 +134,7 @@ func (a *Applied) Controller() string {
 type Rejected struct {
 	Object *kustomize.Object
 	// Reason is a stable code: "namespace_missing", "invalid_name",
-	// "invalid_namespace", "invalid_label", "secret_encrypted", or that of the
+	// "invalid_namespace", "invalid_metadata", "secret_encrypted", or that of the
 	// controller.Problem for which the API server refuses it.
 	Reason string
 	// Detail names the object and what is wrong with it.

@@ -34,6 +34,7 @@ func readKustomization(r *reader, d *controller.Declared) {
 	if dec := spec.get("decryption"); dec.set() {
 		s.Decryption = dec.get("provider").required().oneOf("sops") == "sops"
 	}
+	s.Overlay.KeepsEncrypted = !s.Decryption
 	s.ServiceAccount = spec.get("serviceAccountName").detail()
 	checkKustomization(spec)
 	s.Problem = r.problem()
@@ -94,7 +95,8 @@ func readDependsOn(f field, kind, namespace string) []controller.Dependency {
 	var out []controller.Dependency
 	for _, e := range f.list() {
 		dep := controller.Dependency{
-			Kind: kind, Namespace: e.get("namespace").detail(), Name: e.get("name").required().detail(), Pos: e.pos(),
+			Kind: kind, Namespace: e.get("namespace").detail(), Name: e.get("name").required().detail(),
+			OwnCheck: e.get("readyExpr").set(), Pos: e.pos(),
 		}
 		if dep.Namespace == "" {
 			dep.Namespace = namespace
