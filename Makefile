@@ -19,6 +19,10 @@ build: ## bin/reach and bin/reach-analyser
 	$(GO) run ./hack/seal -o $(BIN)/reach-analyser
 	$(GO) build -ldflags "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/launch.linkedDigest=$$(sha256sum $(BIN)/reach-analyser | cut -d' ' -f1)" -o $(BIN)/reach ./orchestrator
 
+.PHONY: sbom
+sbom: build ## what both programs are made of, as CycloneDX lists beside them
+	$(GO) run ./hack/sbom $(BIN)/reach-analyser $(BIN)/reach
+
 .PHONY: canary
 canary: ## bin/reach-analyser-canary, which tries what the seal refuses
 	$(GO) run ./hack/seal -canary -o $(BIN)/reach-analyser-canary
