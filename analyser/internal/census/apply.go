@@ -33,6 +33,18 @@ func (w *worklist) apply(a *placement.Applied) {
 			})
 			continue
 		}
+		if inMetadata(o, "prune", "disabled") {
+			if a.Kept == nil {
+				a.Kept = map[*kustomize.Object]bool{}
+			}
+			a.Kept[o] = true
+		}
+		if c := condition(o); c != "" {
+			if a.Conditions == nil {
+				a.Conditions = map[*kustomize.Object]string{}
+			}
+			a.Conditions[o] = c
+		}
 		if skipsApply(o) {
 			continue
 		}
@@ -219,9 +231,26 @@ func stage(r object.Ref) int {
 // shouldSkipApply with the exclusions of kustomize-controller): a label or
 // annotation, whatever the case of its value.
 func skipsApply(o *kustomize.Object) bool {
+	return inMetadata(o, "reconcile", "disabled") || inMetadata(o, "ssa", "Ignore")
+}
+
+// condition is when the controller applies an object that is marked; "" for one
+// that is not.
+func condition(o *kustomize.Object) string {
+	switch {
+	case skipsApply(o):
+		return "the object is marked to be left alone: it is not applied, whether or not the inventory lists it"
+	case inMetadata(o, "ssa", "IfNotPresent"):
+		return "the object is applied only while it is not there"
+	}
+	return ""
+}
+
+// inMetadata reports a label or annotation of kustomize-controller, whatever
+// the case of its value (upstream: fluxcd/pkg/ssa/utils AnyInMetadata).
+func inMetadata(o *kustomize.Object, key, value string) bool {
 	for _, where := range []string{"labels", "annotations"} {
-		m := field(o.Node, "metadata", where)
-		if strings.EqualFold(text(m, fluxKustomizeGroup+"/reconcile"), "disabled") || strings.EqualFold(text(m, fluxKustomizeGroup+"/ssa"), "ignore") {
+		if strings.EqualFold(text(o.Node, "metadata", where, fluxKustomizeGroup+"/"+key), value) {
 			return true
 		}
 	}

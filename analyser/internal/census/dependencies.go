@@ -23,8 +23,8 @@ func (w *worklist) dependencies() {
 	}
 }
 
-// waiting blocks the Kustomizations that wait for one which cannot become
-// ready: it fails, its path is missing, or it waits itself. It reports whether
+// waiting blocks the Kustomizations and HelmReleases that wait for one which
+// cannot become ready: it fails, its path is missing, or it waits itself. It reports whether
 // it blocked one. A dependency that is suspended keeps the condition that it
 // had, and one from elsewhere may be ready.
 func (w *worklist) waiting() bool {
@@ -32,7 +32,7 @@ func (w *worklist) waiting() bool {
 		on  cluster.Name
 		key object.Key
 	}
-	stuck, sound := map[place]*placement.Applied{}, map[place]bool{}
+	stuck, stuckReleases, sound := map[place]*placement.Applied{}, map[place]*placement.Release{}, map[place]bool{}
 	for _, a := range w.applied {
 		p := place{a.Cluster, a.Sync.Object.Key()}
 		switch {
@@ -41,8 +41,32 @@ func (w *worklist) waiting() bool {
 		default:
 			sound[p] = true
 		}
+		for _, r := range a.Releases {
+			p := place{r.Cluster, r.Object.Ref.Key()}
+			switch {
+			case r.State == placement.Failed, r.State == placement.PathMissing, r.Reason == dependencyNotFound, r.Reason == dependencyNotReady:
+				stuckReleases[p] = r
+			default:
+				sound[p] = true
+			}
+		}
 	}
 	found := false
+	for _, a := range w.applied {
+		for _, r := range a.Releases {
+			for _, d := range r.Release.DependsOn {
+				p := place{r.Cluster, object.Key{Group: fluxHelmGroup, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}}
+				on := stuckReleases[p]
+				if r.State == placement.Resolved && on != nil && !sound[p] && !d.OwnCheck && on != r {
+					stopRelease(r, placement.Outcome{
+						State: placement.StateUnresolved, Reason: dependencyNotReady, Pos: d.Pos,
+						Detail: "it waits for " + on.Controller() + ", which is not ready: " + on.Detail,
+					})
+					found = true
+				}
+			}
+		}
+	}
 	for _, a := range w.applied {
 		if a.Parent != nil && a.Blocked == nil && a.Parent.Blocked != nil {
 			w.blockedByParent(a)
@@ -80,6 +104,11 @@ func (w *worklist) block(a *placement.Applied, why placement.Outcome) {
 	}
 }
 
+// stopRelease stops a HelmRelease that would be installed.
+func stopRelease(r *placement.Release, why placement.Outcome) {
+	r.Class, r.Outcome, r.ChartBlocked = placement.Unresolved, why, &r.Outcome
+}
+
 // blockReleases passes on that a Sync is blocked to what it applies.
 func (w *worklist) blockReleases(a *placement.Applied) {
 	for _, r := range a.Releases {
@@ -108,9 +137,7 @@ func (w *worklist) missingNames() {
 			for _, m := range w.missingDependencies(r.Cluster, r.Release.DependsOn) {
 				m.Owner, m.Applied = r.Object.Ref, a
 				if m.Certain && r.State == placement.Resolved {
-					r.Class = placement.Unresolved
-					r.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: dependencyNotFound, Detail: m.Detail, Pos: m.Pos}
-					r.ChartBlocked = &r.Outcome
+					stopRelease(r, placement.Outcome{State: placement.StateUnresolved, Reason: dependencyNotFound, Detail: m.Detail, Pos: m.Pos})
 				}
 				w.missingDeps = append(w.missingDeps, m)
 			}

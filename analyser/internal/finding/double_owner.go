@@ -56,11 +56,25 @@ var doubleOwner = &Rule{
 			f.Cluster, f.Kind, f.Namespace, f.Name = w.cluster, w.key.Kind, w.key.Namespace, w.key.Name
 			f.Count = len(names)
 			f.Message = w.key.String() + " on " + string(w.cluster) + " is applied by " + strings.Join(names, " and by ") + "."
+			if kept := keptFromPruning(owners[w]); kept > 0 && kept < len(owners[w]) {
+				f.Message += " Only some of them forbid pruning; what the object says at that moment decides, and that is what the last of them applied."
+			}
 			f.Remedy = "Leave it in one Kustomization; before removing it from the other, set kustomize.toolkit.fluxcd.io/prune: disabled on it there."
 			out = append(out, f)
 		}
 		return out
 	},
+}
+
+// keptFromPruning counts the renderings that forbid to prune the object.
+func keptFromPruning(os []placement.Object) int {
+	n := 0
+	for _, o := range os {
+		if o.Applied.Kept[o.Object] {
+			n++
+		}
+	}
+	return n
 }
 
 func list(s []string) string { return strings.Join(s, ", ") }

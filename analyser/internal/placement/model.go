@@ -88,6 +88,11 @@ type Applied struct {
 	// Arrived are the objects of earlier stages that are applied although a
 	// later one fails. They are placed although the Sync is blocked.
 	Arrived map[*kustomize.Object]bool
+	// Conditions say of objects that are not applied like the others when they
+	// are.
+	Conditions map[*kustomize.Object]string
+	// Kept are the objects that are marked not to be pruned.
+	Kept map[*kustomize.Object]bool
 	// Path is the directory of the artifact that spec.path means, "" is its
 	// root.
 	Path string

@@ -80,6 +80,9 @@ func (c *computation) sync(a *Applied) {
 				p.Outcome = r.Outcome
 			}
 		}
+		if p.State == Resolved {
+			p.Detail = a.Conditions[o]
+		}
 		if a.blocks(o) {
 			p.Class, p.Outcome = Unresolved, *a.Blocked
 		}
@@ -152,8 +155,8 @@ func (c *computation) chart(r *Release) {
 	}
 }
 
-// add keeps one placement per landing: a resolved one before others, then the
-// one from the earliest line, so that the order of the builds does not matter.
+// add keeps one placement per landing: a resolved one before others, one without
+// a condition before one with, then the one from the earliest line, so that the order of the builds does not matter.
 func (c *computation) add(p Placement) {
 	key := landing{p.Path, p.Class, p.Cluster, p.ControllerCluster, p.ControllerKind, p.Controller}
 	old, ok := c.found[key]
@@ -161,7 +164,7 @@ func (c *computation) add(p Placement) {
 		c.found[key] = &p
 		return
 	}
-	if old.State != Resolved && p.State == Resolved {
+	if old.State != Resolved && p.State == Resolved || old.State == p.State && old.Detail != "" && p.Detail == "" {
 		*old = p
 	}
 }
