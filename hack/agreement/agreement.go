@@ -16,7 +16,7 @@ import (
 // agreement compares a subject as it is committed.
 func (b *bench) agreement(s *subject, t *table) error {
 	req := s.request
-	req.AllPlain, req.Files = true, true
+	req.AllPlain, req.Files, req.Generated = true, true, true
 	reply, err := b.builds(&req)
 	if err != nil {
 		return err
@@ -40,15 +40,26 @@ func (b *bench) agreement(s *subject, t *table) error {
 	}
 	t.add(s.name, "kustomize", sum, time.Since(start))
 	start, sum = time.Now(), newTally()
-	all := make([]int, len(reply.Syncs))
-	for i := range all {
-		all[i] = i
-	}
-	if err := w.syncs(reply, sum, all); err != nil {
+	if err := w.syncs(reply, sum, everything(reply)); err != nil {
 		return err
 	}
 	t.add(s.name, "flux", sum, time.Since(start))
+	start, sum = time.Now(), newTally()
+	reply.Syncs = reply.Generated
+	if err := w.syncs(reply, sum, everything(reply)); err != nil {
+		return err
+	}
+	t.add(s.name, "generated", sum, time.Since(start))
 	return nil
+}
+
+// everything are the indices of all Syncs.
+func everything(reply *dump.Reply) []int {
+	out := make([]int, len(reply.Syncs))
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // work is one repository on disk, for the oracles.
@@ -156,7 +167,7 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, indices []int) error {
 			continue
 		}
 		sum.build(name, build, objects, err)
-		if s.Blocked {
+		if s.Blocked || s.Target == "" {
 			continue
 		}
 		for _, k := range objects {

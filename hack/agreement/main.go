@@ -1,6 +1,7 @@
 // Command agreement runs the real tools beside the analyser and counts, object
 // by object, where they agree: krusty on every kustomization file, Flux's own
-// generator, build and substitution on every Flux Kustomization, git on every
+// generator, build and substitution on every Flux Kustomization and on every
+// directory for which Flux would generate a kustomization file, git on every
 // blob.
 //
 //	go run . [-corpus DIR] [-only NAME] [-v]

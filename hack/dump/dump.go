@@ -24,6 +24,10 @@ type Request struct {
 	// asks for all that hold a kustomization file.
 	Plain    []string
 	AllPlain bool
+	// Generated asks for a Flux build of every directory of the repository's
+	// artifact that holds manifests somewhere below and no kustomization file:
+	// what Flux generates one for when a Kustomization names it.
+	Generated bool
 	// Files asks for the files of the commit with their digests.
 	Files bool
 }
@@ -59,6 +63,8 @@ type Reply struct {
 	// Strict are the clusters on which an undeclared variable fails a build.
 	Strict map[string]bool
 	Syncs  []Sync
+	// Generated are Kustomizations as they are asked for, of no cluster.
+	Generated []Sync
 	// Builds that Sync.Build counts into.
 	Builds []Build
 }

@@ -111,6 +111,9 @@ func (r *opened) answer(req *dump.Request, reply *dump.Reply) error {
 		return err
 	}
 	syncs(c, reply)
+	if req.Generated {
+		return generated(snap, reply)
+	}
 	return nil
 }
 
@@ -228,7 +231,7 @@ func syncs(c *census.Census, reply *dump.Reply) {
 			ViewKey: a.ViewKey, Directory: a.Path, Build: -1,
 		}
 		if o := a.Object; o != nil && o.Ref.Kind == "Kustomization" {
-			s.Object = object(o, c.Positions).Content
+			s.Object = described(o, c.Positions).Content
 		} else {
 			s.Object = definition(a.Sync)
 		}
@@ -248,7 +251,7 @@ func syncs(c *census.Census, reply *dump.Reply) {
 			s.Build = i
 			for _, o := range a.Objects {
 				if r.Failure == nil && !slices.Contains(r.Objects, o) {
-					s.Made = append(s.Made, object(o, c.Positions))
+					s.Made = append(s.Made, described(o, c.Positions))
 				}
 			}
 		}
@@ -282,7 +285,7 @@ func view(v *controller.View) dump.View {
 func build(b *kustomize.Build, positions *position.Set) dump.Build {
 	out := dump.Build{Failure: failure(b.Failure, positions), Unresolved: failure(b.Unresolved, positions)}
 	for _, o := range b.Objects {
-		out.Objects = append(out.Objects, object(o, positions))
+		out.Objects = append(out.Objects, described(o, positions))
 	}
 	for _, u := range b.Uses {
 		out.Uses = append(out.Uses, u.Path)
@@ -301,7 +304,7 @@ func failure(f *kustomize.Failure, positions *position.Set) *dump.Failure {
 	return &dump.Failure{Code: f.Code, Message: f.Message, File: p.Path, Line: p.Line}
 }
 
-func object(o *kustomize.Object, positions *position.Set) dump.Object {
+func described(o *kustomize.Object, positions *position.Set) dump.Object {
 	p := positions.Position(o.Origin)
 	out := dump.Object{
 		Group: o.Ref.Group, Version: o.Ref.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
