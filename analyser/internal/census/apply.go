@@ -24,7 +24,7 @@ import (
 func (w *worklist) apply(a *placement.Applied) {
 	first := lastStage
 	var sealed bool
-	for _, o := range a.Result.Objects {
+	for _, o := range w.suspects(a.Result) {
 		if !a.Sync.Decryption && encryptedSecret(o) {
 			sealed = true
 			a.Rejected = append(a.Rejected, placement.Rejected{
@@ -74,6 +74,28 @@ func (w *worklist) apply(a *placement.Applied) {
 			a.Arrived[o] = true
 		}
 	}
+}
+
+// suspects are the objects of a build that are marked in some way or that some
+// cluster could refuse. They are looked for once, however many clusters apply
+// the build.
+func (w *worklist) suspects(r *controller.Result) []*kustomize.Object {
+	if out, ok := w.suspected[r]; ok {
+		return out
+	}
+	plain := &placement.Applied{Sync: &controller.Sync{}}
+	found := func(string, *yaml.Node, string, ...any) *placement.Rejected { return &placement.Rejected{} }
+	var out []*kustomize.Object
+	for _, o := range r.Objects {
+		k, ns := o.Ref.GroupKind(), o.Ref.Namespace
+		if ns == "" && k.Scope() != object.ClusterScoped || ns != "" && !isLabel(ns) || !validName(k, o.Ref.Name) ||
+			encryptedSecret(o) || inMetadata(o, "prune", "disabled") || condition(o) != "" ||
+			w.refusedMetadata(plain, o, found) != nil || len(w.declared(o).Refused()) > 0 {
+			out = append(out, o)
+		}
+	}
+	w.suspected[r] = out
+	return out
 }
 
 // refused is why the API server of the cluster where a applies is certain to

@@ -96,7 +96,8 @@ func newWorklist(ctx context.Context, snap *snapshot.Snapshot, req *Request) *wo
 		builders: map[string]*kustomize.Builder{}, memo: map[string]*controller.Result{},
 		read: map[*kustomize.Object]controller.Declared{}, notes: map[string]bool{},
 		unreadable: map[string]error{}, whole: map[cluster.Name]bool{},
-		progress: func(string, int64, int64, string) {},
+		suspected: map[*controller.Result][]*kustomize.Object{},
+		progress:  func(string, int64, int64, string) {},
 	}
 	if req.Progress != nil {
 		w.progress = func(phase string, done, total int64, unit string) {

@@ -56,6 +56,7 @@ type worklist struct {
 	builders   map[string]*kustomize.Builder
 	memo       map[string]*controller.Result
 	read       map[*kustomize.Object]controller.Declared
+	suspected  map[*controller.Result][]*kustomize.Object
 	notes      map[string]bool
 	progress   func(phase string, done, total int64, unit string)
 
