@@ -119,8 +119,9 @@ func (m Mapping) Complete(before Mapping, known Known) (Mapping, error) {
 			}
 		}
 	}
+	next := map[string]int{}
 	for _, r := range open {
-		name := r.choose(real.has, taken)
+		name := r.choose(real.has, taken, next)
 		taken[name], r.into[r.real] = true, name
 	}
 	return out, out.validate()
@@ -140,8 +141,18 @@ type request struct {
 }
 
 // choose returns the first free name: the prefix, with a number where it needs
-// one, or another neutral word when the prefix itself is a real name.
-func (r request) choose(givesAway func(string) bool, taken map[string]bool) string {
+// one, or another neutral word when the prefix itself is a real name. next keeps
+// the number up to which each prefix is used up: names are taken, never freed.
+func (r request) choose(givesAway func(string) bool, taken map[string]bool, next map[string]int) string {
+	number := func(prefix string) string {
+		for {
+			next[prefix]++
+			candidate := prefix + strconv.Itoa(next[prefix])
+			if !taken[candidate] && !givesAway(candidate) {
+				return candidate
+			}
+		}
+	}
 	for _, prefix := range []string{r.prefix, "cluster", "site", "place", "alias"} {
 		if givesAway(prefix) {
 			continue
@@ -149,19 +160,10 @@ func (r request) choose(givesAway func(string) bool, taken map[string]bool) stri
 		if !r.numbered && !taken[prefix] {
 			return prefix
 		}
-		for n := 1; ; n++ {
-			candidate := prefix + "-" + strconv.Itoa(n)
-			if !taken[candidate] && !givesAway(candidate) {
-				return candidate
-			}
-		}
+		return number(prefix + "-")
 	}
 	// Only a repository whose clusters bear all of the words above gets here.
-	for n := 1; ; n++ {
-		if candidate := "q" + strconv.Itoa(n); !taken[candidate] && !givesAway(candidate) {
-			return candidate
-		}
-	}
+	return number("q")
 }
 
 // validate reports an alias that cannot do its work.

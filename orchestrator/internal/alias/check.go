@@ -1,40 +1,66 @@
 package alias
 
 import (
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
 // Check looks for real names in what is about to be published. It is written
-// another way than the replacer on purpose: it looks names up by their first
-// word.
+// another way than the replacer on purpose: it looks words up, and from a word
+// on, stretches of text of the lengths that names have. Its cost grows with the
+// text and, slowly, with the number of different lengths of names.
+//
+// It is safe for concurrent use.
 type Check struct {
 	// byWord holds names by the letters and digits that they begin with; names
 	// that begin with something else stand under "".
-	byWord map[string][]needle
-	seen   map[string]struct{}
+	byWord map[string]*group
+}
+
+// group is names that begin alike.
+type group struct {
+	// byText holds names by their folded text, and lengths the lengths of
+	// these in bytes.
+	byText  map[string][]needle
+	lengths []int
 }
 
 type needle struct {
-	real   string
-	folded string
+	real string
 	// ordinary words stand in the report's own sentences.
 	ordinary, brief bool
 }
 
 // Check returns a check for the real names of the mapping.
 func (m Mapping) Check() *Check {
-	c := &Check{byWord: map[string][]needle{}, seen: map[string]struct{}{}}
+	var names []string
 	for _, p := range m.pairs() {
-		if p.real == "" {
+		names = append(names, p.real)
+	}
+	return newCheck(names)
+}
+
+func newCheck(names []string) *Check {
+	c := &Check{byWord: map[string]*group{}}
+	for _, name := range names {
+		if name == "" {
 			continue
 		}
-		n := needle{p.real, foldString(p.real), ordinary(p.real), brief(p.real)}
-		word := n.folded[:wordEnd(n.folded, 0)]
-		c.byWord[word] = append(c.byWord[word], n)
+		folded := foldString(name)
+		word := folded[:wordEnd(folded, 0)]
+		g := c.byWord[word]
+		if g == nil {
+			g = &group{byText: map[string][]needle{}}
+			c.byWord[word] = g
+		}
+		g.byText[folded] = append(g.byText[folded], needle{name, ordinary(name), brief(name)})
+		if !slices.Contains(g.lengths, len(folded)) {
+			g.lengths = append(g.lengths, len(folded))
+			slices.Sort(g.lengths)
+		}
 	}
 	return c
 }
@@ -43,31 +69,30 @@ func (m Mapping) Check() *Check {
 // of the program itself: the labels, the style and the script of a page. There a
 // name says nothing, and a census of a cluster called "button" must be possible.
 func (c *Check) Without(text string) *Check {
-	out := &Check{byWord: maps.Clone(c.byWord), seen: map[string]struct{}{}}
-	for {
-		name := out.find(text, func(needle) bool { return true })
-		if name == "" {
-			return out
-		}
-		folded := foldString(name)
-		word := folded[:wordEnd(folded, 0)]
-		out.byWord[word] = slices.DeleteFunc(slices.Clone(out.byWord[word]), func(n needle) bool { return n.real == name })
+	own := map[string]bool{}
+	c.find(text, func(n needle) bool {
+		own[n.real] = true
+		return false
+	})
+	if len(own) == 0 {
+		return c
 	}
+	var names []string
+	for _, g := range c.byWord {
+		for _, needles := range g.byText {
+			for _, n := range needles {
+				if !own[n.real] {
+					names = append(names, n.real)
+				}
+			}
+		}
+	}
+	return newCheck(names)
 }
 
 // Value returns a real name that the value of a field holds, or "".
 func (c *Check) Value(s string) string {
-	if _, ok := c.seen[s]; ok {
-		return ""
-	}
-	if name := c.find(s, func(needle) bool { return true }); name != "" {
-		return name
-	}
-	if len(c.seen) >= remembered {
-		clear(c.seen)
-	}
-	c.seen[s] = struct{}{}
-	return ""
+	return c.find(s, func(needle) bool { return true })
 }
 
 // Prose returns a real name that a text for people holds, or "". Names that are
@@ -78,45 +103,67 @@ func (c *Check) Prose(s string) string {
 
 // find returns the first wanted name that stands in s, not as part of a word.
 func (c *Check) find(s string, wanted func(needle) bool) string {
-	text := foldString(maskDomains(s))
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	text := foldedText((*buffer)[:0], s)
+	*buffer = text
+	other := c.byWord[""]
 	for i := 0; i < len(text); {
-		end := wordEnd(text, i)
-		for _, n := range c.byWord[text[i:end]] {
-			if wanted(n) && n.at(text, i) {
-				return n.real
+		end := wordEndBytes(text, i)
+		if end > i {
+			if name := c.byWord[string(text[i:end])].at(text, i, wanted); name != "" {
+				return name
 			}
 		}
-		for _, n := range c.byWord[""] {
-			if wanted(n) && n.at(text, i) {
-				return n.real
-			}
+		if name := other.at(text, i, wanted); name != "" {
+			return name
 		}
 		switch {
-		case strings.HasPrefix(text[i:], `\x`) && len(text) >= i+4 && hex(text[i+2]) && hex(text[i+3]):
+		case text[i] == '\\' && len(text) >= i+4 && text[i+1] == 'x' && hex(text[i+2]) && hex(text[i+3]):
 			i += 4
 		case end > i:
 			i = end
+		case text[i] < utf8.RuneSelf:
+			i++
 		default:
-			_, size := utf8.DecodeRuneInString(text[i:])
+			_, size := utf8.DecodeRune(text[i:])
 			i += size
 		}
 	}
 	return ""
 }
 
-// at reports whether the name stands at text[i:], which is the start of a word
-// or no part of one.
-func (n needle) at(text string, i int) bool {
-	if !strings.HasPrefix(text[i:], n.folded) {
-		return false
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// at returns a wanted name of the group that stands at text[i:], which is the
+// start of a word or no part of one.
+func (g *group) at(text []byte, i int, wanted func(needle) bool) string {
+	if g == nil {
+		return ""
 	}
-	end := i + len(n.folded)
+	for _, length := range g.lengths {
+		end := i + length
+		if end > len(text) {
+			break
+		}
+		for _, n := range g.byText[string(text[i:end])] {
+			if n.stands(text, i, end) && wanted(n) {
+				return n.real
+			}
+		}
+	}
+	return ""
+}
+
+// stands reports whether text[i:end], which folds to the name, is no part of a
+// word, and alone when the name is brief.
+func (n needle) stands(text []byte, i, end int) bool {
 	if n.brief {
 		const around = "/\"'`"
-		return (i == 0 || strings.ContainsRune(around, rune(text[i-1]))) &&
-			(end == len(text) || strings.ContainsRune(around, rune(text[end])))
+		return (i == 0 || strings.IndexByte(around, text[i-1]) >= 0) &&
+			(end == len(text) || strings.IndexByte(around, text[end]) >= 0)
 	}
-	return !wordRuneAfter(text[end:])
+	return wordEndBytes(text, end) == end
 }
 
 // wordEnd returns where the letters and digits at text[i:] end.
@@ -129,6 +176,87 @@ func wordEnd(text string, i int) int {
 		i += size
 	}
 	return i
+}
+
+// wordEndBytes is wordEnd.
+func wordEndBytes(text []byte, i int) int {
+	for i < len(text) {
+		if b := text[i]; b < utf8.RuneSelf {
+			if !wordByte[b] {
+				break
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// wordByte are the letters and digits of ASCII, foldByte is fold for ASCII.
+var wordByte, foldByte = func() (word [utf8.RuneSelf]bool, folded [utf8.RuneSelf]byte) {
+	for b := range utf8.RuneSelf {
+		word[b] = unicode.IsLetter(rune(b)) || unicode.IsDigit(rune(b))
+		folded[b] = byte(fold(rune(b)))
+	}
+	return word, folded
+}()
+
+// foldedText appends s, folded and with public domains blanked out, to out.
+func foldedText(out []byte, s string) []byte {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return append(out[:0], foldString(maskDomains(s))...)
+		}
+		out = append(out, foldByte[s[i]])
+	}
+	for i := 0; i < len(out); {
+		end := wordEndBytes(out, i)
+		if end == i {
+			if out[i] == '\\' && len(out) >= i+4 && out[i+1] == 'x' && hex(out[i+2]) && hex(out[i+3]) {
+				i += 3
+			}
+			i++
+			continue
+		}
+		if domainLengths[out[i]]&(1<<min(end-i, 31)) != 0 {
+			if d := domainAt(s, i, end); d > 0 {
+				for j := i; j < i+d; j++ {
+					out[j] = '\x01'
+				}
+				end = i + d
+			}
+		}
+		i = end
+	}
+	return out
+}
+
+// domainsByWord holds public domains by their first word, domainLengths, by its
+// first byte, how long it can be, as bits.
+var domainsByWord, domainLengths = func() (map[string][]string, [utf8.RuneSelf]uint32) {
+	byWord, lengths := map[string][]string{}, [utf8.RuneSelf]uint32{}
+	for _, d := range publicDomains {
+		word := d[:wordEnd(d, 0)]
+		byWord[word] = append(byWord[word], d)
+		lengths[d[0]] |= 1 << min(len(word), 31)
+	}
+	return byWord, lengths
+}()
+
+// domainAt returns the length of a public domain that is a word of its own at
+// s[i:], which is ASCII and whose first word ends at end; 0 for none.
+func domainAt(s string, i, end int) int {
+	for _, d := range domainsByWord[strings.ToLower(s[i:end])] {
+		if len(s)-i >= len(d) && strings.EqualFold(s[i:i+len(d)], d) && !wordRuneAfter(s[i+len(d):]) {
+			return len(d)
+		}
+	}
+	return 0
 }
 
 func wordRuneBefore(text string) bool {

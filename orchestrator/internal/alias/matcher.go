@@ -8,8 +8,15 @@ import (
 
 // matcher finds names in text, the longest first. It is a tree over folded
 // runes: letters in lower case, separators alike.
+//
+// Its cost grows with the text, not with the number of names: only where a word
+// starts that begins as some name does, the tree is walked, at most as deep as
+// the longest name.
 type matcher struct {
 	root node
+	// begins holds the bytes with which text that is a name can begin; all
+	// beyond ASCII when some name begins there.
+	begins [256]bool
 }
 
 type node struct {
@@ -33,6 +40,7 @@ func (m *matcher) add(p pair) {
 	if p.real == "" {
 		return
 	}
+	m.begin(p.real)
 	n := &m.root
 	for _, r := range p.real {
 		r = fold(r)
@@ -45,6 +53,19 @@ func (m *matcher) add(p pair) {
 		n = n.next[r]
 	}
 	n.pairs = append(n.pairs, p)
+}
+
+// begin notes with which bytes text that folds to the name can begin.
+func (m *matcher) begin(name string) {
+	first, _ := utf8.DecodeRuneInString(name)
+	first = fold(first)
+	for b := range utf8.RuneSelf {
+		m.begins[b] = m.begins[b] || fold(rune(b)) == first
+	}
+	// Some runes beyond ASCII fold into it, such as the sign for kelvin.
+	for b := utf8.RuneSelf; b < len(m.begins); b++ {
+		m.begins[b] = true
+	}
 }
 
 // fold makes runes equal that do not tell names apart.
@@ -61,6 +82,10 @@ func (m *matcher) replace(s string) string {
 	var out strings.Builder
 	done := 0
 	for i := 0; i < len(s); {
+		if !m.begins[s[i]] {
+			i++
+			continue
+		}
 		p, end, found := m.at(s, i)
 		if !found {
 			_, size := utf8.DecodeRuneInString(s[i:])
@@ -101,6 +126,10 @@ func (p pair) spelled(text string) string {
 // first returns the first real name in s.
 func (m *matcher) first(s string) (string, bool) {
 	for i := 0; i < len(s); {
+		if !m.begins[s[i]] {
+			i++
+			continue
+		}
 		p, end, found := m.at(s, i)
 		if found && !p.keep {
 			return p.real, true
@@ -188,6 +217,9 @@ func boundaryBefore(s string, i int) bool {
 	if i == 0 {
 		return true
 	}
+	if b := s[i-1]; b < utf8.RuneSelf && !wordByte[b] {
+		return true
+	}
 	if i >= 4 && s[i-4] == '\\' && s[i-3] == 'x' && hex(s[i-2]) && hex(s[i-1]) {
 		return true
 	}
@@ -198,6 +230,9 @@ func boundaryBefore(s string, i int) bool {
 func boundaryAfter(s string, j int) bool {
 	if j == len(s) {
 		return true
+	}
+	if b := s[j]; b < utf8.RuneSelf {
+		return !wordByte[b]
 	}
 	r, _ := utf8.DecodeRuneInString(s[j:])
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -1,42 +1,71 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"html"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Leaks reads back every file of a folder that Create made and returns an error
 // that names the first one, with the line, in which a name is found. value
 // returns the real name that a field holds, prose one that a text for people
-// holds; both return "" for none. pages have their own way to look for the
-// latter.
+// holds; both return "" for none and are called from several goroutines at once.
+// pages have their own way to look for the latter.
+//
+// Every file is read once, in pieces that all cores look at; memory holds a few
+// pieces, and a line as long as it is.
 func Leaks(dir string, value, prose func(string) string, pages ...PageCheck) error {
-	check := &leakCheck{value: value}
 	// A field that the contract does not have could not be looked at.
-	if err := replay(dir, check, strictly); err != nil {
+	c, err := readCensus(dir, strictly)
+	if err != nil {
 		return err
 	}
+	lines := map[string]int{}
+	for _, d := range c.Data {
+		lines[d.File] = d.Lines
+	}
+	cleared := &clearedStrings{value: value}
+	for _, name := range dataFiles {
+		s := shapeOf(reflect.TypeOf(NewRecord(name)).Elem())
+		n, err := inPieces(dir, name, func(piece []byte) (int, error) { return cleared.lookAt(piece, s) })
+		if err != nil {
+			return err
+		}
+		if n != lines[name] {
+			return fmt.Errorf("%s has %d lines and should have %d: the report is not whole", filepath.Join(dir, name), n, lines[name])
+		}
+	}
+	found := ""
+	Names(c, func(s string) {
+		if found == "" {
+			found = value(s)
+		}
+	})
+	if found != "" {
+		return &LeakError{File: CensusFile, Name: found}
+	}
+	return pageLeaks(dir, prose, pages)
+}
+
+// pageLeaks is Leaks for what is not data.
+func pageLeaks(dir string, prose func(string) string, pages []PageCheck) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("reading the report back: %w", err)
 	}
-	data := map[string]bool{CensusFile: true}
-	for _, name := range dataFiles {
-		data[name] = true
-	}
+	data := append([]string{CensusFile}, dataFiles...)
 	for _, e := range entries {
-		if data[e.Name()] {
+		if slices.Contains(data, e.Name()) {
 			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return fmt.Errorf("reading the report back: %w", err)
 		}
 		look := prose
 		for _, p := range pages {
@@ -44,18 +73,78 @@ func Leaks(dir string, value, prose func(string) string, pages ...PageCheck) err
 				look = p.Prose
 			}
 		}
-		n := 0
-		for line := range strings.Lines(string(text)) {
-			n++
-			for _, reading := range readings(line) {
-				if name := look(reading); name != "" {
-					return &LeakError{File: e.Name(), Line: n, Name: name}
-				}
-			}
+		if _, err := inPieces(dir, e.Name(), func(piece []byte) (int, error) { return lookAtPage(piece, look) }); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// lookAtPage looks at lines for people and returns how many they are.
+func lookAtPage(piece []byte, look func(string) string) (n int, err error) {
+	err = eachLine(piece, func(line []byte) error {
+		n++
+		for _, reading := range readings(string(line)) {
+			if name := look(reading); name != "" {
+				return &LeakError{Line: n, Name: name}
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// clearedStrings remembers strings without names: paths and names come again
+// and again. It is safe for concurrent use.
+type clearedStrings struct {
+	value func(string) string
+	pool  sync.Pool // of map[string]struct{}
+}
+
+// cleared is the most strings that one goroutine remembers.
+const cleared = 1 << 15
+
+// lookAt looks at lines of records of a shape and returns how many they are.
+func (c *clearedStrings) lookAt(piece []byte, s *shape) (n int, err error) {
+	known, ok := c.pool.Get().(map[string]struct{})
+	if !ok {
+		known = map[string]struct{}{}
+	}
+	defer c.pool.Put(known)
+	show := func(text []byte) error {
+		if _, ok := known[string(text)]; ok {
+			return nil
+		}
+		kept := string(text)
+		if name := c.value(kept); name != "" {
+			return &LeakError{Line: n, Name: name}
+		}
+		if len(known) >= cleared {
+			clear(known)
+		}
+		known[kept] = struct{}{}
+		return nil
+	}
+	err = eachLine(piece, func(line []byte) error {
+		n++
+		if err := s.scan(line, show); err != nil {
+			if leak := (*LeakError)(nil); errors.As(err, &leak) {
+				return err
+			}
+			return &lineError{n, err}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// lineError is an error at a line of a piece.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 
 // PageCheck looks for names in one file of a report.
 type PageCheck struct {
@@ -81,7 +170,7 @@ func readings(line string) []string {
 			return string(rune(code))
 		}))
 	}
-	if mermaidEscape.MatchString(line) {
+	if strings.Contains(line, "#") && mermaidEscape.MatchString(line) {
 		out = append(out, html.UnescapeString(mermaidEscape.ReplaceAllString(line, "&#$1;")))
 	}
 	if strings.Contains(line, "%") {
@@ -118,39 +207,3 @@ func (e *LeakError) Error() string {
 	}
 	return fmt.Sprintf("the report would give a real name away at %s, so it was not published: give the name an alias of its own in the configuration (aliases.words), or write the report with --names real for your own eyes", at)
 }
-
-// leakCheck is a handler that looks at every field that may hold a name.
-type leakCheck struct {
-	Ignore
-	value func(string) string
-	lines map[string]int
-}
-
-func (l *leakCheck) look(file string, record any) error {
-	if l.lines == nil {
-		l.lines = map[string]int{}
-	}
-	l.lines[file]++
-	found := ""
-	Names(record, func(s string) {
-		if found == "" {
-			found = l.value(s)
-		}
-	})
-	if found == "" {
-		return nil
-	}
-	if file == CensusFile {
-		return &LeakError{File: file, Name: found}
-	}
-	return &LeakError{File: file, Line: l.lines[file], Name: found}
-}
-
-func (l *leakCheck) Kustomization(r *Kustomization) error { return l.look(KustomizationsFile, r) }
-func (l *leakCheck) HelmRelease(r *HelmRelease) error     { return l.look(HelmReleasesFile, r) }
-func (l *leakCheck) Placement(r *Placement) error         { return l.look(PlacementsFile, r) }
-func (l *leakCheck) Object(r *Object) error               { return l.look(ObjectsFile, r) }
-func (l *leakCheck) File(r *File) error                   { return l.look(FilesFile, r) }
-func (l *leakCheck) Finding(r *Finding) error             { return l.look(FindingsFile, r) }
-func (l *leakCheck) Coverage(r *CoverageRow) error        { return l.look(CoverageFile, r) }
-func (l *leakCheck) End(c *Census) error                  { return l.look(CensusFile, c) }

@@ -39,38 +39,41 @@ func only(s, further string, upper bool) bool {
 // f(string): all fields but those that hold words of the contract. record is a
 // pointer to a struct of the contract. Map keys that f makes equal are added up.
 func Rename(record any, f func(string) string) {
-	rename(reflect.ValueOf(record).Elem(), "", f)
+	v := reflect.ValueOf(record).Elem()
+	shapeOf(v.Type()).rename(v, f)
 	if row, ok := record.(*CoverageRow); ok {
 		row.Cluster = joined(row.Clusters)
 	}
 }
 
-func rename(v reflect.Value, word string, f func(string) string) {
-	switch v.Kind() {
+func (s *shape) rename(v reflect.Value, f func(string) string) {
+	switch s.kind {
 	case reflect.String:
-		if !isWord(word, v.String()) {
-			v.SetString(f(v.String()))
+		if old := v.String(); !isWord(s.word, old) {
+			if renamed := f(old); renamed != old {
+				v.SetString(renamed)
+			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			rename(v.Field(i), v.Type().Field(i).Tag.Get("word"), f)
+		for i := range s.fields {
+			if field := &s.fields[i]; field.shape.strings {
+				field.shape.rename(field.of(v), f)
+			}
 		}
 	case reflect.Slice:
-		for i := range v.Len() {
-			rename(v.Index(i), word, f)
+		if s.strings {
+			for i := range v.Len() {
+				s.elem.rename(v.Index(i), f)
+			}
 		}
 	case reflect.Map:
-		renameKeys(v, word, f)
+		s.renameKeys(v, f)
 	}
 }
 
-func renameKeys(v reflect.Value, word string, f func(string) string) {
-	if word != "" || v.Len() == 0 {
-		return
-	}
-	// Every map of the contract is a map[string]int.
+func (s *shape) renameKeys(v reflect.Value, f func(string) string) {
 	counts, ok := v.Interface().(map[string]int)
-	if !ok {
+	if !s.strings || !ok || len(counts) == 0 {
 		return
 	}
 	renamed := make(map[string]int, len(counts))
@@ -83,25 +86,26 @@ func renameKeys(v reflect.Value, word string, f func(string) string) {
 // Names calls f for every string of a record that Rename would replace, map
 // keys included.
 func Names(record any, f func(string)) {
-	names(reflect.ValueOf(record).Elem(), "", f)
+	v := reflect.ValueOf(record).Elem()
+	shapeOf(v.Type()).names(v, f)
 }
 
-func names(v reflect.Value, word string, f func(string)) {
-	switch v.Kind() {
+func (s *shape) names(v reflect.Value, f func(string)) {
+	switch s.kind {
 	case reflect.String:
-		if !isWord(word, v.String()) {
+		if !isWord(s.word, v.String()) {
 			f(v.String())
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			names(v.Field(i), v.Type().Field(i).Tag.Get("word"), f)
+		for i := range s.fields {
+			s.fields[i].shape.names(s.fields[i].of(v), f)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			names(v.Index(i), word, f)
+			s.elem.names(v.Index(i), f)
 		}
 	case reflect.Map:
-		if word == "" {
+		if s.strings {
 			for _, key := range v.MapKeys() {
 				f(key.String())
 			}
