@@ -15,8 +15,9 @@ import (
 // Builder builds targets of one view and shares the layers between them. It is
 // safe for concurrent use.
 type Builder struct {
-	view *snapshot.Snapshot
-	docs *document.Reader
+	view    *snapshot.Snapshot
+	docs    *document.Reader
+	options Options
 
 	mu      sync.Mutex
 	kfiles  map[string]*kfile
@@ -26,11 +27,26 @@ type Builder struct {
 	builds  sync.Map // of built by Target.key
 }
 
+// Options change how a Builder works, never what it builds.
+type Options struct {
+	// Trace records the History of every object. It costs several times the
+	// time and memory of a build.
+	Trace bool
+	// Unshared builds every layer and target anew, however often it is used: it
+	// shows that sharing changes nothing.
+	Unshared bool
+}
+
 // NewBuilder returns a builder over a view. Documents are read through docs,
 // which several builders may share.
 func NewBuilder(view *snapshot.Snapshot, docs *document.Reader) *Builder {
+	return NewBuilderWith(view, docs, Options{})
+}
+
+// NewBuilderWith is NewBuilder with options.
+func NewBuilderWith(view *snapshot.Snapshot, docs *document.Reader, options Options) *Builder {
 	return &Builder{
-		view: view, docs: docs,
+		view: view, docs: docs, options: options,
 		kfiles:  map[string]*kfile{},
 		files:   map[fileKey]*templates{},
 		layers:  map[layerKey]*layer{},
@@ -41,13 +57,16 @@ func NewBuilder(view *snapshot.Snapshot, docs *document.Reader) *Builder {
 func (b *Builder) cachedLayer(key layerKey) *layer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.options.Unshared {
+		return nil
+	}
 	return b.layers[key]
 }
 
 func (b *Builder) cacheLayer(key layerKey, l *layer) *layer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if other := b.layers[key]; other != nil {
+	if other := b.layers[key]; other != nil && !b.options.Unshared {
 		return other
 	}
 	b.layers[key] = l
@@ -81,7 +100,11 @@ func (b *Builder) build(t Target) *Build {
 // topFile is the kustomization file that the build starts from.
 func (b *Builder) topFile(t Target) *kfile {
 	if t.Flux != nil {
-		return b.fluxKfile(t.Dir, t.Flux)
+		f := b.fluxKfile(t.Dir, t.Flux)
+		if b.options.Trace {
+			f.placeOverlay(t.Flux, t.Spec)
+		}
+		return f
 	}
 	return b.kfile(t.Dir)
 }
@@ -112,6 +135,7 @@ func (r *run) top(out *Build, f *kfile) {
 	}()
 	if len(t.metadata) > 0 {
 		t.origin = &resource.Origin{}
+		r.metadataAt = f.setBy("buildMetadata", f.field("buildMetadata"))
 	}
 	if failure := r.setSchema(f, true); failure != nil {
 		out.fail(failure)

@@ -145,8 +145,8 @@ func TestLines(t *testing.T) {
 	b = newBuilder(views["testdata/generators.txtar"])
 	settings := b.Build(Target{Dir: "merge"}).Objects[1]
 	for path, want := range map[string]string{
-		"data KEY":                  "merge/kustomization.yaml:4",
-		"data OTHER":                "base/kustomization.yaml:4",
+		"data KEY":                  "merge/kustomization.yaml:7",
+		"data OTHER":                "base/settings.env:3",
 		"metadata annotations note": "merge/kustomization.yaml:4",
 	} {
 		if got := at(t, b, settings, strings.Fields(path)...); got != want {

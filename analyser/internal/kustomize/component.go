@@ -11,7 +11,7 @@ import (
 // accumulateComponents runs components on what is there.
 func (t *target) accumulateComponents(acc *accumulation) (*accumulation, error) {
 	for i, p := range t.k.Components {
-		pos := t.file.at("components", i)
+		pos := t.file.setBy(fmt.Sprintf("components/%d", i), t.file.at("components", i))
 		if isRemoteBase(p) {
 			t.outside.external = append(t.outside.external, External{Kind: externalBase, URL: p, Pos: pos})
 			t.undecided(pos)
@@ -73,7 +73,7 @@ func (t *target) component(acc *accumulation, dir, written string, pos position.
 	if err := merged.add(out.list...); err != nil {
 		return nil, wrap(err, codeDuplicateID, pos, "")
 	}
-	merged.config, merged.vars = out.config, out.vars
+	merged.config, merged.vars, merged.varsAt = out.config, out.vars, out.varsAt
 	c.componentSteps(merged.list, before, pos)
 	return merged, nil
 }

@@ -3,6 +3,7 @@ package kustomize
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/builtins"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
@@ -51,6 +53,7 @@ func (t *target) finish(acc *accumulation) ([]*Object, error) {
 		if err := p.Transform(&acc.resources); err != nil {
 			return nil, fail(codeBadTransformer, t.file.field("buildMetadata"), "an object cannot be labelled")
 		}
+		noteAll(acc.list, t.metadataCause())
 	}
 	drop := slices.Clone(resource.BuildAnnotations)
 	if !slices.Contains(t.metadata, types.OriginAnnotations) {
@@ -89,8 +92,19 @@ func (acc *accumulation) addHashes() error {
 		r.StorePreviousId()
 		_ = r.SetName(r.GetName() + "-" + h)
 		setNameLine(r.YNode(), line)
+		e.note(Cause{Kind: StepGenerator, What: "hash", Pos: e.generator()})
 	}
 	return nil
+}
+
+// generator is the line of the last generator of the entry.
+func (e *entry) generator() position.Pos {
+	for _, s := range slices.Backward(e.steps) {
+		if s.Kind == StepGenerator {
+			return s.Pos
+		}
+	}
+	return e.origin
 }
 
 func nameLine(n *yaml.Node) int {
@@ -150,9 +164,28 @@ func (acc *accumulation) resolveVars() error {
 			if err := r.ApplyFilter(refvar.Filter{MappingFunc: value, FieldSpec: spec}); err != nil {
 				return fail(codeVariable, e.origin, "variables cannot be replaced in "+spec.Path+" of "+idString(r.CurId()))
 			}
+			e.noteEach(Cause{}, acc.varCause)
 		}
 	}
 	return nil
+}
+
+// varCause is the cause of a value that variables were replaced in: the
+// declaration of the first of them.
+func (acc *accumulation) varCause(_ fieldpath.Path, old, _ *yaml.Node) Cause {
+	c := Cause{Kind: StepTransformer, What: "vars"}
+	if old == nil {
+		return c
+	}
+	for _, v := range acc.vars.AsSlice() {
+		if strings.Contains(old.Value, "$("+v.Name+")") {
+			c.Secret = c.Secret || v.ObjRef.Kind == "Secret"
+			if c.Pos == 0 {
+				c.Pos = acc.varsAt[v.Name]
+			}
+		}
+	}
+	return c
 }
 
 func (acc *accumulation) varValue(v types.Var) (any, error) {
@@ -240,6 +273,7 @@ func (e *entry) object(drop []string) (*Object, error) {
 	return &Object{
 		Ref:  object.Ref{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
 		Node: n, Origin: e.origin, Written: e.written, Steps: slices.Clip(e.steps), UnknownName: e.unknownName,
+		History: e.history(n),
 	}, nil
 }
 

@@ -5,10 +5,12 @@ import (
 	"path"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	k8syaml "sigs.k8s.io/yaml"
 
+	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
@@ -82,7 +84,15 @@ func (b *Builder) overlay(f *kfile, k *types.Kustomization, o *Overlay) *Failure
 	if o.NameSuffix != "" {
 		k.NameSuffix = o.NameSuffix
 	}
-	f.overlaid = o.Patches
+	f.overlaid, f.placed = o.Patches, map[string]position.Pos{}
+	for key, set := range map[string]bool{
+		"namespace": o.TargetNamespace != "", "namePrefix": o.NamePrefix != "", "nameSuffix": o.NameSuffix != "",
+		"buildMetadata": len(o.BuildMetadata) > 0,
+	} {
+		if set {
+			f.placed[key] = 0
+		}
+	}
 	for _, p := range o.Patches {
 		k.Patches = append(k.Patches, types.Patch{Patch: p.Text, Target: p.Target.selector()})
 	}
@@ -96,7 +106,7 @@ func (b *Builder) overlay(f *kfile, k *types.Kustomization, o *Overlay) *Failure
 		k.Components = append(k.Components, c)
 	}
 	for _, img := range o.Images {
-		mergeImage(k, img)
+		f.placed[fmt.Sprintf("images/%d", mergeImage(k, img))] = 0
 	}
 	if len(o.BuildMetadata) > 0 {
 		k.BuildMetadata = o.BuildMetadata
@@ -104,7 +114,51 @@ func (b *Builder) overlay(f *kfile, k *types.Kustomization, o *Overlay) *Failure
 	return nil
 }
 
-func mergeImage(k *types.Kustomization, img Image) {
+// placeOverlay finds the lines of what the overlay set in the spec of the Flux
+// object.
+func (f *kfile) placeOverlay(o *Overlay, spec *yaml.Node) {
+	if f.placed == nil || f.k == nil {
+		return
+	}
+	line := func(n *yaml.Node) position.Pos {
+		if n == nil {
+			return 0
+		}
+		return position.Pos(n.Line)
+	}
+	for key, field := range map[string]string{
+		"namespace": "targetNamespace", "namePrefix": "namePrefix", "nameSuffix": "nameSuffix", "buildMetadata": "buildMetadata",
+	} {
+		if _, ok := f.placed[key]; ok {
+			f.placed[key] = line(lookup(spec, field))
+		}
+	}
+	at := func(field string, i int) position.Pos {
+		if list := lookup(spec, field); list != nil && i < len(list.Content) {
+			return line(list.Content[i])
+		}
+		return 0
+	}
+	for i, img := range o.Images {
+		for j := range f.k.Images {
+			if f.k.Images[j].Name == img.Name {
+				f.placed[fmt.Sprintf("images/%d", j)] = at("images", i)
+				break
+			}
+		}
+	}
+	for i, c := range o.Components {
+		for j := len(f.k.Components) - 1; j >= 0; j-- {
+			if f.k.Components[j] == c {
+				f.placed[fmt.Sprintf("components/%d", j)] = at("components", i)
+				break
+			}
+		}
+	}
+}
+
+// mergeImage returns the index of the image that it changed or added.
+func mergeImage(k *types.Kustomization, img Image) int {
 	for i := range k.Images {
 		if k.Images[i].Name != img.Name {
 			continue
@@ -115,9 +169,10 @@ func mergeImage(k *types.Kustomization, img Image) {
 		if img.NewTag != "" || img.Digest != "" {
 			k.Images[i].NewTag, k.Images[i].Digest = img.NewTag, img.Digest
 		}
-		return
+		return i
 	}
 	k.Images = append(k.Images, types.Image{Name: img.Name, NewName: img.NewName, NewTag: img.NewTag, Digest: img.Digest})
+	return len(k.Images) - 1
 }
 
 func (s *Selector) selector() *types.Selector {

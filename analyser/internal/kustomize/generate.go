@@ -3,6 +3,7 @@ package kustomize
 import (
 	"errors"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/kv"
 	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -18,12 +19,33 @@ var upstream = provider.NewDefaultDepProvider()
 
 // generated is what one generator yields.
 type generated struct {
-	res    *resource.Resource
+	res *resource.Resource
+	// field is the field of the kustomization file that asked for it.
+	field  string
 	pos    position.Pos
 	inputs []position.Pos
 	// unknownName: an input is encrypted, so the hash cannot be computed.
 	unknownName bool
 	origin      *resource.Origin
+	// data are the lines of the sources, by the key that each makes.
+	data map[string]position.Pos
+}
+
+func (g *generated) cause() Cause { return Cause{Kind: StepGenerator, What: g.field, Pos: g.pos} }
+
+// placeData gives the values that the generator read the lines of their sources.
+func (g *generated) placeData(n *yaml.Node) {
+	for _, section := range []string{"data", "binaryData"} {
+		m := lookup(n, section)
+		if m == nil || m.Kind != yaml.MappingNode {
+			continue
+		}
+		for i := 0; i+1 < len(m.Content); i += 2 {
+			if pos := g.data[m.Content[i].Value]; pos != 0 {
+				m.Content[i+1].Line, m.Content[i+1].Column = int(pos), 0
+			}
+		}
+	}
 }
 
 // runGenerators runs the generators of the file and merges what they make
@@ -103,7 +125,7 @@ func (t *target) generate(field string, i int, kind string, sources types.KvPair
 		}
 		return nil, failure
 	}
-	g := generated{res: res, pos: pos, origin: t.builtinOrigin(kind)}
+	g := generated{res: res, field: field, pos: pos, origin: t.builtinOrigin(kind), data: t.sources(sources, t.file.item(field, i))}
 	for _, in := range inputs {
 		e, f := resolveFile(t.b.view, t.file.dir, in.path, in.pos)
 		if f != nil {
@@ -146,6 +168,7 @@ func (acc *accumulation) absorb(g generated, t *target) error {
 		contributions.step(StepInput, in)
 	}
 	node := g.res.YNode()
+	g.placeData(node)
 	matches := acc.byAnyID(id.Equals)
 	if len(matches) == 0 {
 		switch g.res.Behavior() {
@@ -155,13 +178,17 @@ func (acc *accumulation) absorb(g generated, t *target) error {
 		setLines(node, int(g.pos))
 		e.step(StepLayer, g.pos)
 		e.steps = append(e.steps, contributions.steps...)
+		if t.b.options.Trace {
+			e.traced = &traced{&yaml.Node{Kind: yaml.MappingNode}, &History{}}
+			e.note(g.cause())
+		}
 		return acc.add(e)
 	}
 	if len(matches) > 1 {
 		return fail(codeDuplicateID, g.pos, "several objects match "+idString(id))
 	}
 	old := matches[0]
-	fresh := copyNode(node)
+	fresh := copyNode(node) // with the lines of its data
 	setLines(fresh, int(g.pos))
 	switch g.res.Behavior() {
 	case types.BehaviorReplace:
@@ -178,6 +205,8 @@ func (acc *accumulation) absorb(g generated, t *target) error {
 	e.unknownName = g.res.NeedHashSuffix() && (e.unknownName || old.unknownName && g.res.Behavior() == types.BehaviorMerge)
 	alignLines(fresh, node)
 	alignLines(old.res.YNode(), node)
+	e.traced = old.traced
+	e.note(g.cause())
 	setLines(node, int(g.pos))
 	return acc.put(e)
 }

@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
+	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
 // decodeJSONPatch reads the text of a JSON 6902 patch, in JSON or YAML.
@@ -258,8 +261,71 @@ func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *
 		}
 		alignLines(&before, r.YNode())
 		alignOperations(text, r.YNode())
+		e.noteEach(Cause{Kind: StepPatch, What: "patches", Pos: text.pos}, func(p fieldpath.Path, _, value *yaml.Node) Cause {
+			c := Cause{Kind: StepPatch, What: "patches", Pos: text.pos}
+			if at := text.operationOn(p); value == nil && at != 0 {
+				c.Pos = at
+			}
+			return c
+		})
 	}
 	return nil
+}
+
+// operationOn is the line of the last operation on a field or on what holds it.
+func (t *patchText) operationOn(p fieldpath.Path) position.Pos {
+	if len(t.doc.Documents) == 0 || t.doc.Documents[0].Node.Kind != yaml.SequenceNode {
+		return 0
+	}
+	var at position.Pos
+	for _, op := range t.doc.Documents[0].Node.Content {
+		if path := lookup(op, "path"); path != nil && holds(path.Value, p) {
+			at = position.Pos(op.Line)
+		}
+	}
+	return at
+}
+
+// holds reports that a JSON pointer leads to a field or to what holds it.
+func holds(pointer string, p fieldpath.Path) bool {
+	parts := strings.Split(pointer, "/")[1:]
+	if len(parts) > len(p) {
+		return false
+	}
+	for i, part := range parts {
+		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		if s := p[i]; s.Element && part != "-" && part != strconv.Itoa(s.Index) || !s.Element && part != s.Key {
+			return false
+		}
+	}
+	return true
+}
+
+// deepest is the line of the deepest field of a patch on the way to a path.
+func deepest(n *yaml.Node, p fieldpath.Path) position.Pos {
+	at := 0
+	for _, s := range p {
+		var next *yaml.Node
+		switch {
+		case !s.Element:
+			next = lookup(n, s.Key)
+		case n.Kind == yaml.SequenceNode && s.Key != "":
+			for _, c := range n.Content {
+				if v := lookup(c, s.Key); v != nil && v.Value == s.Value {
+					next = c
+				}
+			}
+		}
+		if next == nil {
+			break
+		}
+		n = next
+		at = n.Line
+		if d := lookup(n, "$patch"); d != nil {
+			at = d.Line
+		}
+	}
+	return position.Pos(at)
 }
 
 // alignOperations gives what the operations of a patch wrote their lines.

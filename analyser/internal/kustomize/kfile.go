@@ -36,6 +36,9 @@ type kfile struct {
 	// overlaid are the patches of the overlay, which are the last of
 	// k.Patches.
 	overlaid []Patch
+	// placed are the lines of the fields ("namespace") and elements
+	// ("images/2") that the overlay set, 0 where they are not known.
+	placed map[string]position.Pos
 }
 
 // kfile loads the kustomization file of a directory (upstream: LoadKustFile
@@ -217,6 +220,15 @@ func (f *kfile) field(name string) position.Pos {
 		}
 	}
 	return f.base
+}
+
+// setBy is the line that set a field or an element of the kustomization file as
+// it is built: pos, unless the overlay did.
+func (f *kfile) setBy(key string, pos position.Pos) position.Pos {
+	if p, ok := f.placed[key]; ok {
+		return p
+	}
+	return pos
 }
 
 // resourceAt is the line of resources[i]; those past the field are `bases`.

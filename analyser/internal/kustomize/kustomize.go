@@ -26,6 +26,10 @@ type Target struct {
 	// Flux is what a Flux Kustomization adds; nil for a plain
 	// `kustomize build`.
 	Flux *Overlay
+	// Spec is the spec of the Flux object behind Flux, for the lines of what it
+	// sets; nil when the object stands in no file. Only traced builds look at
+	// it.
+	Spec *yaml.Node
 }
 
 // Overlay is the part of a Flux Kustomization's spec that its controller
@@ -126,6 +130,9 @@ type Object struct {
 	// UnknownIdentity reports that apiVersion, kind, name or namespace is among
 	// them.
 	UnknownIdentity bool
+	// History is what the steps of the build did to each value; nil when the
+	// build was not traced.
+	History *History
 }
 
 // StepKind says what a Step is.
@@ -138,6 +145,10 @@ const (
 	StepGenerator   StepKind = "generator"   // a generator that made the object or merged into it
 	StepInput       StepKind = "input"       // a file that a generator read for the object
 	StepTransformer StepKind = "transformer" // a transformer, replacement or configuration file that applied to the object
+	// StepSubstitution and StepMetadata are what a Flux controller does after
+	// the build; they are causes in a History, never Steps.
+	StepSubstitution StepKind = "substitution"
+	StepMetadata     StepKind = "metadata"
 )
 
 // Step is one contribution to an object.

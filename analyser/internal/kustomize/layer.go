@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"fmt"
+	"maps"
 
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -16,6 +17,7 @@ type layer struct {
 	entries []*entry
 	config  *fieldConfig
 	vars    types.VarSet
+	varsAt  map[string]position.Pos
 	// closure are the directories of the layers below, each once.
 	closure []string
 	outside outside
@@ -53,6 +55,8 @@ type run struct {
 	isolated bool
 	// budget of objects that all layers together may hold.
 	budget int
+	// metadataAt is the line that asks for build metadata.
+	metadataAt position.Pos
 }
 
 // maxObjects bounds the objects that a build handles, counted once for each
@@ -85,10 +89,12 @@ type accumulation struct {
 	resources
 	config *fieldConfig
 	vars   types.VarSet
+	// varsAt are the lines of vars, by name.
+	varsAt map[string]position.Pos
 }
 
 func newAccumulation() *accumulation {
-	return &accumulation{config: &fieldConfig{}, vars: types.NewVarSet()}
+	return &accumulation{config: &fieldConfig{}, vars: types.NewVarSet(), varsAt: map[string]position.Pos{}}
 }
 
 func (r *run) newTarget(f *kfile, chain []string, origin *resource.Origin, metadata []string) *target {
@@ -141,7 +147,7 @@ func (t *target) build() *layer {
 		l.err = wrap(err, codeUnsupported, t.file.base, "kustomize cannot build this layer")
 		return l
 	}
-	l.entries, l.config, l.vars = acc.list, acc.config, acc.vars
+	l.entries, l.config, l.vars, l.varsAt = acc.list, acc.config, acc.vars, acc.varsAt
 	for _, e := range l.entries {
 		e.shared = true
 	}
@@ -343,6 +349,7 @@ func (t *target) accumulateLayer(acc *accumulation, ids map[idKey]bool, dir, wri
 		return fail(codeBadConfiguration, pos, "the configurations of two layers contradict each other")
 	}
 	acc.config = config
+	maps.Copy(acc.varsAt, l.varsAt)
 	if err := acc.vars.MergeSet(l.vars); err != nil {
 		return fail(codeVariable, pos, "two layers declare the same variable")
 	}
@@ -366,13 +373,22 @@ func (t *target) fileEntries(p string, pos position.Pos) ([]*entry, *Failure) {
 	for i := range docs.list {
 		entries[i] = docs.list[i].entry()
 		entries[i].step(StepLayer, pos)
+		if t.b.options.Trace {
+			entries[i].trace()
+		}
 	}
 	if t.origin != nil {
 		if err := annotateOrigin(entries, t.origin.Append(p)); err != nil {
 			return nil, fail(codeBadTransformer, pos, "the origin cannot be written to an object")
 		}
+		noteAll(entries, t.metadataCause())
 	}
 	return entries, nil
+}
+
+// metadataCause is the cause of what build metadata writes.
+func (t *target) metadataCause() Cause {
+	return Cause{Kind: StepTransformer, What: "buildMetadata", Pos: t.metadataAt}
 }
 
 // annotateOrigin writes the origin annotation of build metadata.
@@ -396,6 +412,7 @@ func (t *target) mergeVars(acc *accumulation) error {
 		if n == 1 {
 			matches.own().AppendRefVarName(v)
 		}
+		acc.varsAt[v.Name] = pos
 	}
 	if err := acc.vars.MergeSlice(t.k.Vars); err != nil {
 		return fail(codeVariable, t.file.field("vars"), "a variable is declared twice")

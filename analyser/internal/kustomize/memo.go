@@ -17,6 +17,12 @@ type built struct {
 // kustomize makes of it stays the same. It never fails: see Build.Failure. The
 // result is shared and must not be changed.
 func (b *Builder) Build(t Target) *Build {
+	if !b.options.Trace {
+		t.Spec = nil
+	}
+	if b.options.Unshared {
+		return b.build(t)
+	}
 	v, _ := b.builds.LoadOrStore(t.key(), &built{})
 	o := v.(*built)
 	o.once.Do(func() { o.build = b.build(t) })
@@ -31,7 +37,7 @@ func (t Target) key() string {
 	var s strings.Builder
 	flat := *t.Flux
 	flat.Patches = nil
-	fmt.Fprintf(&s, "%s\x00%#v", t.Dir, flat)
+	fmt.Fprintf(&s, "%s\x00%#v\x00%p", t.Dir, flat, t.Spec)
 	for _, p := range t.Flux.Patches {
 		fmt.Fprintf(&s, "\x00%q %d", p.Text, p.Pos)
 		if p.Target != nil {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -74,9 +75,39 @@ func (m *resources) fixReferences(refs nameRefs) error {
 				return fail(codeNameReference, position.Pos(r.YNode().Line),
 					"the reference in "+f.NameFieldToUpdate.Path+" of "+idString(o.cur)+" cannot be followed: it is malformed or means several objects")
 			}
+			o.entry.noteEach(Cause{Kind: StepTransformer, What: "name reference"}, func(_ fieldpath.Path, _, value *yaml.Node) Cause {
+				return renamedBy(objects, f.ReferralTarget, value)
+			})
 		}
 	}
 	return nil
+}
+
+// renamedBy is the cause of a new value of a reference: whatever gave an object
+// of the kind that is referred to this name or namespace.
+func renamedBy(objects []named, target resid.Gvk, value *yaml.Node) Cause {
+	c := Cause{Kind: StepTransformer, What: "name reference"}
+	if value == nil {
+		return c
+	}
+	for _, o := range objects {
+		r := o.entry.res
+		if !o.renamed || !o.cur.IsSelected(&target) || r.GetName() != value.Value && r.GetNamespace() != value.Value || o.entry.traced == nil {
+			continue
+		}
+		meta := lookup(o.entry.traced.node, "metadata")
+		for _, field := range []string{"name", "namespace"} {
+			n := lookup(meta, field)
+			if n == nil || n.Value != value.Value {
+				continue
+			}
+			if rec := o.entry.traced.Values[n]; rec != nil {
+				c.Pos = rec.Pos
+				return c
+			}
+		}
+	}
+	return c
 }
 
 const roleBinding = "RoleBinding"

@@ -339,7 +339,7 @@ func corpus(t testing.TB) []string {
 	dirs, _ := filepath.Glob("../../../../shared/corpus/*")
 	dirs = slices.DeleteFunc(dirs, func(d string) bool {
 		i, err := os.Stat(d)
-		return err != nil || !i.IsDir()
+		return err != nil || !i.IsDir() || strings.HasPrefix(i.Name(), ".")
 	})
 	if len(dirs) == 0 {
 		t.Skip("SKIPPED: the corpus is not at ../shared/corpus of the repository")

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/gitops-reach/reach/analyser/internal/document"
+	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -233,11 +234,12 @@ func (m *resources) patchNamed(p *mergePatch) error {
 	if err != nil {
 		return err
 	}
-	return e.merge(p.res.DeepCopy(), p.pos)
+	return e.merge(p.res.DeepCopy(), p.res.YNode(), p.pos)
 }
 
-// merge merges a patch, which is used up, into the entry.
-func (e *entry) merge(patch *resource.Resource, pos position.Pos) error {
+// merge merges a patch, which is used up, into the entry. written is the patch
+// as it is written.
+func (e *entry) merge(patch *resource.Resource, written *yaml.Node, pos position.Pos) error {
 	r := e.own()
 	before, id := header(r.YNode()), r.CurId()
 	e.step(StepPatch, pos)
@@ -247,6 +249,13 @@ func (e *entry) merge(patch *resource.Resource, pos position.Pos) error {
 	if !r.IsNil() {
 		alignLines(before, r.YNode())
 	}
+	e.noteEach(Cause{Kind: StepPatch, What: "patches", Pos: pos}, func(p fieldpath.Path, _, value *yaml.Node) Cause {
+		c := Cause{Kind: StepPatch, What: "patches", Pos: pos}
+		if at := deepest(written, p); value == nil && at != 0 {
+			c.Pos = at
+		}
+		return c
+	})
 	return nil
 }
 
@@ -261,7 +270,7 @@ func (m *resources) patch(set *resource.IdSet, p *mergePatch, pos position.Pos) 
 			patch := p.prepared.DeepCopy()
 			patch.SetGvk(e.res.GetGvk())
 			patch.SetKind(p.res.GetKind())
-			if err := e.merge(patch, pos); err != nil {
+			if err := e.merge(patch, p.res.YNode(), pos); err != nil {
 				return err
 			}
 		}

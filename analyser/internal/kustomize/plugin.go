@@ -205,6 +205,7 @@ func (m *resources) traced(tr resmap.Transformer, pos position.Pos) error {
 			alignLines(old, e.res.YNode())
 		}
 		e.step(StepTransformer, pos)
+		e.note(Cause{Kind: StepTransformer, What: "transformers", Pos: pos})
 	}
 	return nil
 }
@@ -234,7 +235,7 @@ func (t *target) externalGenerators() ([]generated, error) {
 			continue
 		}
 		for _, r := range made.Resources() {
-			out = append(out, generated{res: r, pos: p.pos, origin: p.origin})
+			out = append(out, generated{res: r, field: "generators", pos: p.pos, origin: p.origin})
 		}
 	}
 	return out, nil

@@ -128,6 +128,7 @@ func (m *resources) replace(r placedReplacement) error {
 		}
 		size += weight(e.res.YNode())
 		e.step(StepTransformer, r.pos)
+		e.note(Cause{Kind: StepTransformer, What: "replacements", Pos: r.pos, Secret: r.Source != nil && r.Source.Kind == "Secret"})
 	}
 	if size > maxWeight {
 		return fail(codeLimit, r.pos, "replacements make the objects larger than the limit")

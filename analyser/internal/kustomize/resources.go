@@ -27,6 +27,8 @@ type entry struct {
 	steps   []Step
 	// unknownName: the name gets a hash that cannot be computed.
 	unknownName bool
+	// traced is the history so far; nil unless the build is traced.
+	traced *traced
 }
 
 // own makes the resource of the entry its own to change.

@@ -45,6 +45,46 @@ func (t *target) inputs(s types.KvPairSources, node *yaml.Node) []input {
 	return out
 }
 
+// sources are the lines of what a generator reads, by the key that each source
+// makes: the line of a literal, the line in a file of variables, or a whole file.
+func (t *target) sources(s types.KvPairSources, node *yaml.Node) map[string]position.Pos {
+	out := map[string]position.Pos{}
+	if list := lookupFold(node, "literals"); list != nil && list.Kind == yaml.SequenceNode {
+		for _, n := range list.Content {
+			key, _, _ := strings.Cut(n.Value, "=")
+			out[key] = position.Pos(n.Line)
+		}
+	}
+	for _, p := range s.FileSources {
+		key, file, named := strings.Cut(p, "=")
+		if !named {
+			key, file = path.Base(p), p
+		}
+		if e, f := resolveFile(t.b.view, t.file.dir, file, 0); f == nil {
+			out[key] = t.b.base(e)
+		}
+	}
+	for _, p := range s.EnvSources {
+		e, f := resolveFile(t.b.view, t.file.dir, p, 0)
+		if f != nil {
+			continue
+		}
+		content, err := t.b.view.ReadEntry(e)
+		if err != nil {
+			continue
+		}
+		base, n := t.b.base(e), position.Pos(0)
+		for line := range bytes.Lines(content) {
+			n++
+			key, _, _ := strings.Cut(strings.TrimLeft(string(line), " \t\ufeff"), "=")
+			if key = strings.TrimRight(key, "\r\n"); base != 0 {
+				out[key] = base + n
+			}
+		}
+	}
+	return out
+}
+
 // fileSource is the path in "[key=]path".
 func fileSource(s string) string {
 	if _, p, ok := strings.Cut(s, "="); ok {

@@ -2,7 +2,9 @@ package kustomize
 
 import (
 	"errors"
+	"fmt"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/builtins"
 	"sigs.k8s.io/kustomize/api/filters/annotations"
 	"sigs.k8s.io/kustomize/api/filters/namespace"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -29,6 +32,10 @@ type transformer struct {
 	pos    position.Pos
 	what   string
 	origin *resource.Origin
+	// cause of what it changes; the zero Cause when apply notes it itself.
+	cause Cause
+	// each, when set, is the cause of one value.
+	each func(fieldpath.Path, *yaml.Node, *yaml.Node) Cause
 }
 
 // runTransformers configures all transformers of the file, then runs them, in
@@ -54,14 +61,52 @@ func (t *target) runTransformers(acc *accumulation) error {
 				return err
 			}
 		}
+		if tr.cause.Kind != "" {
+			for _, e := range acc.list {
+				e.noteEach(tr.cause, tr.each)
+			}
+		}
 		if tr.origin != nil {
 			if err := acc.AddTransformerAnnotation(tr.origin); err != nil {
 				return fail(codeBadTransformer, tr.pos, "the origin cannot be written to an object")
 			}
+			noteAll(acc.list, t.metadataCause())
 		}
 		acc.DropEmpties()
 	}
 	return nil
+}
+
+// noteAll notes a step that may have changed any of the entries.
+func noteAll(list []*entry, c Cause) {
+	for _, e := range list {
+		e.note(c)
+	}
+}
+
+// changes says that a transformer changes values, by element i of its field or,
+// with i < 0, by the field as a whole.
+func (t *target) changes(tr transformer, field string, i int) transformer {
+	pos := t.file.field(field)
+	key := field
+	if i >= 0 {
+		pos, key = t.file.at(field, i), fmt.Sprintf("%s/%d", field, i)
+	}
+	tr.cause = Cause{Kind: StepTransformer, What: field, Pos: t.file.setBy(key, pos)}
+	return tr
+}
+
+// byKey says that a transformer sets values under the keys of a mapping of the
+// kustomization file, each on the line of its key.
+func byKey(tr transformer, values *yaml.Node) transformer {
+	tr.each = func(p fieldpath.Path, _, _ *yaml.Node) Cause {
+		c := tr.cause
+		if v := lookup(values, p[len(p)-1].Key); v != nil && v.Line != 0 {
+			c.Pos = position.Pos(v.Line)
+		}
+		return c
+	}
+	return tr
 }
 
 // builtin makes a transformer of a kustomization file's field.
@@ -97,9 +142,8 @@ func (t *target) namespace(acc *accumulation) ([]transformer, error) {
 		Namespace: t.k.Namespace, FsSlice: acc.config.NameSpace,
 		SetRoleBindingSubjects: namespace.DefaultSubjectsOnly,
 	}
-	return []transformer{t.builtin("NamespaceTransformer", "namespace", func(m *resources) error {
-		return m.setNamespace(f)
-	})}, nil
+	tr := t.builtin("NamespaceTransformer", "namespace", func(m *resources) error { return m.setNamespace(f) })
+	return []transformer{t.changes(tr, "namespace", -1)}, nil
 }
 
 // setNamespace is NamespaceTransformerPlugin.Transform without its scan of all
@@ -136,7 +180,7 @@ func (t *target) prefix(acc *accumulation) ([]transformer, error) {
 		return nil, nil
 	}
 	p := &builtins.PrefixTransformerPlugin{Prefix: t.k.NamePrefix, FieldSpecs: acc.config.NamePrefix}
-	return []transformer{t.builtin("PrefixTransformer", "namePrefix", transformWith(p))}, nil
+	return []transformer{t.changes(t.builtin("PrefixTransformer", "namePrefix", transformWith(p)), "namePrefix", -1)}, nil
 }
 
 func (t *target) suffix(acc *accumulation) ([]transformer, error) {
@@ -144,7 +188,7 @@ func (t *target) suffix(acc *accumulation) ([]transformer, error) {
 		return nil, nil
 	}
 	p := &builtins.SuffixTransformerPlugin{Suffix: t.k.NameSuffix, FieldSpecs: acc.config.NameSuffix}
-	return []transformer{t.builtin("SuffixTransformer", "nameSuffix", transformWith(p))}, nil
+	return []transformer{t.changes(t.builtin("SuffixTransformer", "nameSuffix", transformWith(p)), "nameSuffix", -1)}, nil
 }
 
 func (t *target) labels(acc *accumulation) ([]transformer, error) {
@@ -153,12 +197,16 @@ func (t *target) labels(acc *accumulation) ([]transformer, error) {
 		return nil, nil
 	}
 	add := func(field string, i int, labels map[string]string, specs types.FsSlice) {
+		values := lookupFold(t.file.node, field)
 		p := &builtins.LabelTransformerPlugin{Labels: labels, FieldSpecs: specs}
 		tr := t.builtin("LabelTransformer", field, transformWith(p))
 		if field == "labels" {
 			tr.pos = t.file.at(field, i)
+			values = lookupFold(t.file.item(field, i), "pairs")
+		} else {
+			i = -1
 		}
-		out = append(out, tr)
+		out = append(out, byKey(t.changes(tr, field, i), values))
 	}
 	for i, l := range t.k.Labels {
 		specs, err := labelSpecs(acc.config, l)
@@ -198,7 +246,8 @@ func (t *target) annotations(acc *accumulation) ([]transformer, error) {
 		return nil, nil
 	}
 	p := &builtins.AnnotationsTransformerPlugin{Annotations: t.k.CommonAnnotations, FieldSpecs: acc.config.CommonAnnotations}
-	return []transformer{t.builtin("AnnotationsTransformer", "commonAnnotations", transformWith(p))}, nil
+	tr := t.builtin("AnnotationsTransformer", "commonAnnotations", transformWith(p))
+	return []transformer{byKey(t.changes(tr, "commonAnnotations", -1), lookupFold(t.file.node, "commonAnnotations"))}, nil
 }
 
 func annotate(key, value string) kio.Filter {
@@ -215,7 +264,7 @@ func (t *target) replicas(acc *accumulation) ([]transformer, error) {
 		tr := t.builtin("ReplicaCountTransformer", "replicas", transformWith(p))
 		tr.code, tr.pos = codeNoMatch, t.file.at("replicas", i)
 		tr.what = "replicas names no object with replicas: " + quoteShort(r.Name)
-		out = append(out, tr)
+		out = append(out, t.changes(tr, "replicas", i))
 	}
 	return out, nil
 }
@@ -226,7 +275,7 @@ func (t *target) images(acc *accumulation) ([]transformer, error) {
 		p := &builtins.ImageTagTransformerPlugin{ImageTag: img, FieldSpecs: acc.config.Images}
 		tr := t.builtin("ImageTagTransformer", "images", transformWith(p))
 		tr.pos = t.file.at("images", i)
-		out = append(out, tr)
+		out = append(out, t.changes(tr, "images", i))
 	}
 	return out, nil
 }
