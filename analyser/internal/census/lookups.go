@@ -1,6 +1,7 @@
 package census
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,29 @@ func (w *worklist) variables(a *placement.Applied) (vars map[string]string, comp
 		vars[k] = val
 	}
 	return vars, complete
+}
+
+// secretVariables are the names of the variables that a Sync takes from
+// Secrets: those of which the last source is one.
+func (w *worklist) secretVariables(a *placement.Applied) []string {
+	secret := map[string]bool{}
+	for _, from := range a.Sync.Variables.From {
+		key := object.Key{Kind: from.Kind, Namespace: a.Sync.Object.Namespace, Name: from.Name}
+		if cf := w.prev.clusters[a.Cluster]; cf != nil && cf.configs[key] != nil {
+			values, _ := flux.VariablesOf(cf.configs[key])
+			for name := range values {
+				secret[name] = from.Kind == "Secret"
+			}
+		}
+	}
+	var out []string
+	for name, is := range secret {
+		if _, inline := a.Sync.Variables.Inline[name]; is && !inline {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // missingVariables names the ConfigMaps and Secrets that a Sync substitutes

@@ -360,13 +360,18 @@ func (w *worklist) build(a *placement.Applied, view *controller.View, engine con
 	vars, complete := w.variables(a)
 	strict := w.strict(a.Cluster)
 	s := a.Sync
+	if hidden := w.secretVariables(a); len(hidden) > 0 {
+		c := *s
+		c.Variables.Hidden = hidden
+		s = &c
+	}
 	if w.noRemoteBases(a.Cluster) {
 		c := *s
 		c.Overlay.NoRemoteBases = true
 		s = &c
 	}
 	key := fmt.Sprintf("%s\x00%q\x00%#v\x00%#v\x00%q %q\x00%t\x00%q\x00%t%t", view.Key, s.Path, s.Overlay, patches(s),
-		sorted(s.CommonLabels), sorted(s.CommonAnnotations), s.Decryption, sorted(vars), complete, strict) + fmt.Sprintf("%t%t", s.Variables.Declared, s.Variables.Always)
+		sorted(s.CommonLabels), sorted(s.CommonAnnotations), s.Decryption, sorted(vars), complete, strict) + fmt.Sprintf("%t%t%q", s.Variables.Declared, s.Variables.Always, s.Variables.Hidden)
 	if r, ok := w.memo[key]; ok {
 		return r
 	}

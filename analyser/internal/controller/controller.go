@@ -45,6 +45,11 @@ type Variables struct {
 	// From lists ConfigMaps and Secrets in the namespace of the object on its
 	// own cluster, later ones win.
 	From []VariablesFrom
+	// Hidden are the names of variables whose values come from Secrets, in
+	// ascending order. Build uses them to tell whether the build succeeds; in
+	// what it returns they are unknown, so that no value of a Secret becomes
+	// part of a name, a path or a message.
+	Hidden []string
 }
 
 // VariablesFrom names a ConfigMap or Secret whose data are variables.

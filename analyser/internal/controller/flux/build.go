@@ -39,7 +39,7 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 			delete(values, name)
 			complete = false
 		}
-		sub := &substitution{vars: values, complete: complete, strict: strict, always: s.Variables.Always}
+		sub := &substitution{vars: values, complete: complete, strict: strict, always: s.Variables.Always, hidden: s.Variables.Hidden}
 		out.Objects = sub.run(out.Objects, res)
 		if res.Failure != nil {
 			return failed(res, res.Failure)

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type substitution struct {
 	vars             map[string]string
 	complete, strict bool
 	always           bool
+	// hidden are variables whose values must not be shown.
+	hidden []string
 }
 
 // certain reports that text is substituted at all: some variable has a value,
@@ -75,7 +78,7 @@ func (s *substitution) run(in []*kustomize.Object, res *controller.Result) []*ku
 				Message: "after substitution two objects of the build have one identity",
 			})
 		}
-		out[i] = n
+		out[i] = s.hide(o, n, res)
 	}
 	sortUses(res.Undeclared)
 	sortUses(res.Unknown)
@@ -106,6 +109,49 @@ func (s *substitution) illegalName(o *kustomize.Object) *kustomize.Failure {
 		}
 	}
 	return nil
+}
+
+// hide returns an object as it is when the hidden variables that it uses cannot
+// be read, or n, what it really becomes, when it uses none.
+func (s *substitution) hide(o, n *kustomize.Object, res *controller.Result) *kustomize.Object {
+	if len(s.hidden) == 0 {
+		return n
+	}
+	text, err := asText(o.Node)
+	if err != nil {
+		return n
+	}
+	e, err := parseExpression(text)
+	if err != nil {
+		return n
+	}
+	uses := false
+	e.uses(func(name string, _ bool) {
+		_, set := s.vars[name]
+		uses = uses || set && slices.Contains(s.hidden, name)
+	})
+	if !uses {
+		return n
+	}
+	blind := &substitution{vars: maps.Clone(s.vars), strict: s.strict, always: true}
+	for _, name := range s.hidden {
+		delete(blind.vars, name)
+	}
+	seen := controller.Result{Build: &kustomize.Build{}}
+	hidden, failure := blind.object(o, &seen)
+	if failure != nil {
+		// It cannot even be written without the value.
+		hidden = &kustomize.Object{}
+		*hidden = *o
+		hidden.UnknownIdentity = true
+	}
+	if hidden.UnknownIdentity && res.Unresolved == nil {
+		res.Unresolved = &kustomize.Failure{
+			Code: "substitution_unknown", Pos: o.Origin,
+			Message: "the identity of an object depends on a variable whose value stands in a Secret, and is not shown",
+		}
+	}
+	return hidden
 }
 
 // object substitutes one object.
