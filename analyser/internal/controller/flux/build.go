@@ -190,11 +190,20 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return c
 }
 
+// setAll adds to a map of strings. Where it holds anything that is no string the
+// controller finds nothing in it, and the values take the place of all of it
+// (upstream: unstructured GetLabels, GetAnnotations).
 func setAll(meta *yaml.Node, key string, values map[string]string) {
 	if len(values) == 0 {
 		return
 	}
 	m := child(meta, key)
+	for i := 1; i < len(m.Content); i += 2 {
+		if m.Content[i].Kind != yaml.ScalarNode || m.Content[i].ShortTag() != "!!str" {
+			m.Content = nil
+			break
+		}
+	}
 	for _, k := range sortedKeys(values) {
 		set(m, k, text(values[k]))
 	}
