@@ -13,7 +13,7 @@ import (
 
 // build builds a Kustomization from a view of its source.
 func build(b *kustomize.Builder, s *controller.Sync, vars map[string]string, complete, strict bool) *controller.Result {
-	return postBuild(b.Build(kustomize.Target{Dir: Directory(s.Path), Flux: &s.Overlay}), s, vars, complete, strict)
+	return postBuild(b.Build(kustomize.Target{Dir: Directory(s.Path), Flux: &s.Overlay, Spec: s.Spec}), s, vars, complete, strict)
 }
 
 // postBuild turns what kustomize builds into what kustomize-controller
@@ -25,12 +25,17 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 	if out.Failure != nil {
 		return res
 	}
-	for _, o := range out.Objects {
+	// Upstream checks and substitutes object by object and stops at the first
+	// that fails.
+	var nameless *kustomize.Failure
+	for i, o := range out.Objects {
 		if o.Ref.Kind == "" || o.Ref.Version == "" && o.Ref.Group == "" || o.Ref.Name == "" && !o.UnknownName {
-			return failed(res, &kustomize.Failure{
+			nameless = &kustomize.Failure{
 				Code: "not_an_object", Pos: o.Origin,
 				Message: "an object of the build has no apiVersion, kind or name",
-			})
+			}
+			out.Objects = out.Objects[:i]
+			break
 		}
 	}
 	if s.Variables.Declared {
@@ -45,12 +50,17 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 			return failed(res, res.Failure)
 		}
 	}
+	if nameless != nil {
+		return failed(res, nameless)
+	}
 	out.Objects = readObjects(out.Objects, res)
 	if res.Failure != nil {
 		return failed(res, res.Failure)
 	}
 	if len(s.CommonLabels)+len(s.CommonAnnotations) > 0 {
-		out.Objects = withMetadata(out.Objects, s.CommonLabels, s.CommonAnnotations)
+		built := out.Objects
+		out.Objects = withMetadata(built, s.CommonLabels, s.CommonAnnotations)
+		labelled(built, out.Objects, s)
 	}
 	return res
 }

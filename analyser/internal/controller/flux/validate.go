@@ -5,6 +5,9 @@ package flux
 // one of them is wrong (upstream: config/crd of kustomize-controller 1.9). A
 // value that is not known is taken for right.
 func checkKustomization(spec field) {
+	for _, key := range []string{"name", "namespace"} {
+		spec.r.root().get("metadata").get(key).detail()
+	}
 	for _, key := range []string{"retryInterval", "timeout"} {
 		if f := spec.get(key); f.known() {
 			f.duration()
