@@ -147,6 +147,10 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, indices []int) error {
 			sum.undecidable++
 			continue // the object or its source is not what it says
 		}
+		if string(s.Object) == "null" && s.Blocked {
+			sum.unresolved("written so that nobody can read it")
+			continue
+		}
 		if reply.Views[s.ViewKey].Unknown {
 			sum.unresolved("artifact with unknown parts")
 			continue

@@ -6,6 +6,7 @@
 //
 //	go run . [-corpus DIR] [-only NAME] [-v]
 //	go run . -mutate [-n 100] [-seed 1]
+//	go run . -overlay [-n 100] [-seed 1]
 //
 // It ends with 1 when anything differs. An oracle that fails is never
 // agreement, and what the analyser calls unresolved is listed with its reason.
@@ -30,6 +31,7 @@ func run(args []string, out, log io.Writer) int {
 	corpus := f.String("corpus", "", "the corpus; ../shared/corpus beside the project unless said otherwise")
 	only := f.String("only", ".", "repositories whose name matches")
 	mutations := f.Bool("mutate", false, "break every repository in small random ways")
+	overlays := f.Bool("overlay", false, "build random directories by Kustomizations with random fields")
 	n := f.Int("n", 100, "how many ways for each repository")
 	seed := f.Uint64("seed", 1, "of the random ways")
 	details := f.Int("v", 20, "at most so many differences are shown for each repository")
@@ -59,6 +61,9 @@ func run(args []string, out, log io.Writer) int {
 	for _, s := range subjects {
 		fmt.Fprintln(log, s.name)
 		check := bench.agreement
+		if *overlays {
+			check = func(s *subject, t *table) error { return bench.overlay(s, t, *n, *seed) }
+		}
 		if *mutations {
 			check = func(s *subject, t *table) error { return bench.mutate(s, t, *n, *seed) }
 		}

@@ -28,6 +28,9 @@ type Request struct {
 	// artifact that holds manifests somewhere below and no kustomization file:
 	// what Flux generates one for when a Kustomization names it.
 	Generated bool
+	// Kustomizations asks for Flux builds of the repository's artifact, each
+	// from a Kustomization as it would stand in a cluster.
+	Kustomizations []json.RawMessage
 	// Files asks for the files of the commit with their digests.
 	Files bool
 }
@@ -63,8 +66,8 @@ type Reply struct {
 	// Strict are the clusters on which an undeclared variable fails a build.
 	Strict map[string]bool
 	Syncs  []Sync
-	// Generated are Kustomizations as they are asked for, of no cluster.
-	Generated []Sync
+	// Generated and Kustomizations are the answers, of no cluster.
+	Generated, Kustomizations []Sync
 	// Builds that Sync.Build counts into.
 	Builds []Build
 }

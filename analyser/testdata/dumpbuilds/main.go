@@ -111,8 +111,8 @@ func (r *opened) answer(req *dump.Request, reply *dump.Reply) error {
 		return err
 	}
 	syncs(c, reply)
-	if req.Generated {
-		return generated(snap, reply)
+	if req.Generated || len(req.Kustomizations) > 0 {
+		return alone(snap, req, reply)
 	}
 	return nil
 }
