@@ -357,19 +357,7 @@ func (w *worklist) origin(view *controller.View, dir string) (string, bool) {
 
 // build builds a Sync, or returns what an equal one built before.
 func (w *worklist) build(a *placement.Applied, view *controller.View, engine controller.Engine) *controller.Result {
-	vars, complete := w.variables(a)
-	strict := w.strict(a.Cluster)
-	s := a.Sync
-	if hidden := w.secretVariables(a); len(hidden) > 0 {
-		c := *s
-		c.Variables.Hidden = hidden
-		s = &c
-	}
-	if w.noRemoteBases(a.Cluster) {
-		c := *s
-		c.Overlay.NoRemoteBases = true
-		s = &c
-	}
+	s, vars, complete, strict := w.inputs(a)
 	key := fmt.Sprintf("%s\x00%q\x00%#v\x00%#v\x00%q %q\x00%t\x00%q\x00%t%t", view.Key, s.Path, s.Overlay, patches(s),
 		sorted(s.CommonLabels), sorted(s.CommonAnnotations), s.Decryption, sorted(vars), complete, strict) + fmt.Sprintf("%t%t%q", s.Variables.Declared, s.Variables.Always, s.Variables.Hidden)
 	if r, ok := w.memo[key]; ok {
@@ -383,6 +371,23 @@ func (w *worklist) build(a *placement.Applied, view *controller.View, engine con
 	r := engine.Build(b, s, vars, complete, strict)
 	w.memo[key] = r
 	return r
+}
+
+// inputs is what the build of a Sync depends on beside the artifact.
+func (w *worklist) inputs(a *placement.Applied) (s *controller.Sync, vars map[string]string, complete, strict bool) {
+	vars, complete = w.variables(a)
+	s = a.Sync
+	if hidden := w.secretVariables(a); len(hidden) > 0 {
+		c := *s
+		c.Variables.Hidden = hidden
+		s = &c
+	}
+	if w.noRemoteBases(a.Cluster) {
+		c := *s
+		c.Overlay.NoRemoteBases = true
+		s = &c
+	}
+	return s, vars, complete, w.strict(a.Cluster)
 }
 
 // patches writes out what Overlay holds by pointer.

@@ -121,19 +121,32 @@ func (m *resources) replace(r placedReplacement) error {
 	if err := m.ApplyFilter(replacement.Filter{Replacements: []types.Replacement{c}}); err != nil {
 		return wrap(err, codeBadReplacement, r.pos, "the replacement cannot be applied: its source or a target is missing or of the wrong type")
 	}
-	size := 0
+	size, secret := 0, m.mayBeSecret(r.Source)
 	for i, e := range entries {
 		if e.res.IsNil() || sameValue(before[i], e.res.YNode()) {
 			continue
 		}
 		size += weight(e.res.YNode())
 		e.step(StepTransformer, r.pos)
-		e.note(Cause{Kind: StepTransformer, What: "replacements", Pos: r.pos, Secret: r.Source != nil && r.Source.Kind == "Secret"})
+		e.note(Cause{Kind: StepTransformer, What: "replacements", Pos: r.pos, Secret: secret})
 	}
 	if size > maxWeight {
 		return fail(codeLimit, r.pos, "replacements make the objects larger than the limit")
 	}
 	return nil
+}
+
+// mayBeSecret reports that the source of a replacement may be a Secret.
+func (m *resources) mayBeSecret(s *types.SourceSelector) bool {
+	if s == nil || s.Kind != "" {
+		return s != nil && s.Kind == "Secret"
+	}
+	for _, e := range m.list {
+		if e.res.GetKind() == "Secret" && (s.Name == "" || s.Name == e.res.OrgId().Name || s.Name == e.res.GetName()) {
+			return true
+		}
+	}
+	return false
 }
 
 // elements are the nodes of the list in a file, or its one mapping.
