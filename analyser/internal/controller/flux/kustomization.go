@@ -87,9 +87,33 @@ func readKubeConfig(f field, namespace string) *controller.KubeConfigRef {
 	return nil
 }
 
-// later is the place that was most likely added last: files are numbered in
-// the order in which they are read, and within a file the later line wins.
-func later(a, b field) position.Pos { return max(a.get("name").pos(), b.get("name").pos()) }
+// later is the place that was added last: that of a patch, else the later line;
+// files are numbered in the order in which they are read.
+func later(a, b field) position.Pos {
+	p, q := a.get("name").pos(), b.get("name").pos()
+	switch x, y := a.r.patched(p), a.r.patched(q); {
+	case x && !y:
+		return p
+	case y && !x:
+		return q
+	}
+	return max(p, q)
+}
+
+// patched reports that a patch wrote the line at pos: of the places that
+// contributed to the object it is the last that starts before it.
+func (r *reader) patched(pos position.Pos) bool {
+	start, patch := position.Pos(0), false
+	if r.obj.Origin <= pos {
+		start = r.obj.Origin
+	}
+	for _, s := range r.obj.Steps {
+		if s.Kind == kustomize.StepPatch && s.Pos <= pos && s.Pos > start {
+			start, patch = s.Pos, true
+		}
+	}
+	return patch
+}
 
 func readDependsOn(f field, kind, namespace string) []controller.Dependency {
 	var out []controller.Dependency
