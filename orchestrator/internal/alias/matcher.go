@@ -1,6 +1,8 @@
 package alias
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,10 +21,44 @@ type matcher struct {
 	begins [256]bool
 }
 
+// node has few edges nearly always, so they stand in a list.
 type node struct {
-	next map[rune]*node
+	edges []edge
 	// pairs end here; more than one when names differ in case or separators.
 	pairs []pair
+}
+
+// edge leads on with a folded rune.
+type edge struct {
+	rune rune
+	node *node
+}
+
+// next returns the node that r leads to, nil for none.
+func (n *node) next(r rune) *node {
+	if len(n.edges) > 8 {
+		if i, ok := slices.BinarySearchFunc(n.edges, r, byRune); ok {
+			return n.edges[i].node
+		}
+		return nil
+	}
+	for i := range n.edges {
+		if n.edges[i].rune == r {
+			return n.edges[i].node
+		}
+	}
+	return nil
+}
+
+func byRune(e edge, r rune) int { return cmp.Compare(e.rune, r) }
+
+// extend returns the node that r leads to, which it makes when there is none.
+func (n *node) extend(r rune) *node {
+	i, ok := slices.BinarySearchFunc(n.edges, r, byRune)
+	if !ok {
+		n.edges = slices.Insert(n.edges, i, edge{r, &node{}})
+	}
+	return n.edges[i].node
 }
 
 func newMatcher(pairs []pair) *matcher {
@@ -43,14 +79,7 @@ func (m *matcher) add(p pair) {
 	m.begin(p.real)
 	n := &m.root
 	for _, r := range p.real {
-		r = fold(r)
-		if n.next == nil {
-			n.next = map[rune]*node{}
-		}
-		if n.next[r] == nil {
-			n.next[r] = &node{}
-		}
-		n = n.next[r]
+		n = n.extend(fold(r))
 	}
 	n.pairs = append(n.pairs, p)
 }
@@ -155,8 +184,14 @@ func (m *matcher) at(s string, i int) (best pair, end int, found bool) {
 	}
 	n := &m.root
 	for j := i; j < len(s); {
-		r, size := utf8.DecodeRuneInString(s[j:])
-		if n = n.next[fold(r)]; n == nil {
+		r, size := rune(0), 1
+		if b := s[j]; b < utf8.RuneSelf {
+			r = rune(foldByte[b])
+		} else {
+			r, size = utf8.DecodeRuneInString(s[j:])
+			r = fold(r)
+		}
+		if n = n.next(r); n == nil {
 			break
 		}
 		j += size

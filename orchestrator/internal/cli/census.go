@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/alias"
 	"github.com/gitops-reach/reach/orchestrator/internal/clone"
@@ -307,21 +308,70 @@ func (c *census) replay(ctx context.Context, r *stream.Recording, n names, h rep
 	if err := h.Begin(&whole.Header); err != nil {
 		return err
 	}
-	err := r.Each(func(m *reachv1.CensusResponse) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		record := report.FromProto(m)
-		if record == nil {
-			return nil
-		}
-		report.Rename(record, n.replace)
-		return report.Dispatch(h, record)
-	})
-	if err != nil {
+	if err := c.records(ctx, r, n, h); err != nil {
 		return err
 	}
 	return h.End(whole)
+}
+
+// Records go from the goroutine that reads and renames them to the one that
+// writes them in batches: so many, with so many records, at the most.
+const (
+	batches   = 4
+	batchSize = 256
+)
+
+// records gives every record of the recording to a handler.
+func (c *census) records(ctx context.Context, r *stream.Recording, n names, h report.Handler) error {
+	filled := make(chan []any, batches)
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(filled)
+		batch := make([]any, 0, batchSize)
+		send := func() error {
+			select {
+			case filled <- batch:
+				batch = make([]any, 0, batchSize)
+				return nil
+			case <-running.Done():
+				return context.Cause(running)
+			}
+		}
+		err := r.Each(func(m *reachv1.CensusResponse) error {
+			record := report.FromProto(m)
+			if record == nil {
+				return nil
+			}
+			if n.mode != "real" {
+				report.Rename(record, n.replace)
+			}
+			if batch = append(batch, record); len(batch) == batchSize {
+				return send()
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return send()
+	})
+	g.Go(func() error {
+		for batch := range filled {
+			for _, record := range batch {
+				if err := report.Dispatch(h, record); err != nil {
+					return err
+				}
+			}
+			if running.Err() != nil {
+				return context.Cause(running)
+			}
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // show prints what was asked for.

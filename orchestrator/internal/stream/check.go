@@ -17,10 +17,12 @@ type check struct {
 
 	place int
 	seen  map[string]int32
+	files map[reachv1.Analysis]int32
 	// rulesFound counts findings by rule.
 	rulesFound map[string]int32
 	// clusters are the names in use.
-	clusters map[string]bool
+	clusters    map[string]bool
+	lastCluster string
 }
 
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -43,7 +45,8 @@ func (c *check) next(m *reachv1.CensusResponse) error {
 	}
 	c.place = place
 	if c.seen == nil {
-		c.seen, c.rulesFound, c.clusters = map[string]int32{}, map[string]int32{}, map[string]bool{}
+		c.seen, c.files = map[string]int32{}, map[reachv1.Analysis]int32{}
+		c.rulesFound, c.clusters = map[string]int32{}, map[string]bool{}
 	}
 	c.seen[name]++
 	c.collect(m)
@@ -56,7 +59,7 @@ func (c *check) next(m *reachv1.CensusResponse) error {
 	case *reachv1.CensusResponse_Finding:
 		c.rulesFound[e.Finding.GetRule()]++
 	case *reachv1.CensusResponse_File:
-		c.seen["file "+e.File.GetAnalysis().String()]++
+		c.files[e.File.GetAnalysis()]++
 	case *reachv1.CensusResponse_Rule:
 		c.rules = append(c.rules, e.Rule)
 	case *reachv1.CensusResponse_Summary:
@@ -108,10 +111,10 @@ func (c *check) finish() error {
 		{"placements", counts.GetPlacements(), c.seen["placement"]},
 		{"objects", counts.GetObjects(), c.seen["object"]},
 		{"files", counts.GetFiles(), c.seen["file"]},
-		{"analysable files", counts.GetAnalysable(), c.analysis(reachv1.Analysis_ANALYSIS_ANALYSABLE)},
-		{"seen, not analysed files", counts.GetSeenNotAnalysed(), c.analysis(reachv1.Analysis_ANALYSIS_SEEN_NOT_ANALYSED)},
-		{"unresolved files", counts.GetUnresolved(), c.analysis(reachv1.Analysis_ANALYSIS_UNRESOLVED)},
-		{"uncovered files", counts.GetUncovered(), c.analysis(reachv1.Analysis_ANALYSIS_UNCOVERED)},
+		{"analysable files", counts.GetAnalysable(), c.files[reachv1.Analysis_ANALYSIS_ANALYSABLE]},
+		{"seen, not analysed files", counts.GetSeenNotAnalysed(), c.files[reachv1.Analysis_ANALYSIS_SEEN_NOT_ANALYSED]},
+		{"unresolved files", counts.GetUnresolved(), c.files[reachv1.Analysis_ANALYSIS_UNRESOLVED]},
+		{"uncovered files", counts.GetUncovered(), c.files[reachv1.Analysis_ANALYSIS_UNCOVERED]},
 		{"findings", counts.GetFindings(), c.seen["finding"]},
 	} {
 		if n.told != n.counts {
@@ -120,8 +123,6 @@ func (c *check) finish() error {
 	}
 	return c.finishRules()
 }
-
-func (c *check) analysis(a reachv1.Analysis) int32 { return c.seen["file "+a.String()] }
 
 // finishRules checks that every finding belongs to a rule that ran.
 func (c *check) finishRules() error {

@@ -29,11 +29,19 @@ func (c *check) collect(m *reachv1.CensusResponse) {
 
 func (c *check) use(trace []*reachv1.Hop, names ...string) {
 	for _, name := range names {
-		c.clusters[name] = true
+		c.cluster(name)
 	}
 	for _, hop := range trace {
-		c.clusters[hop.GetCluster()] = true
+		c.cluster(hop.GetCluster())
 	}
+}
+
+// cluster notes a name. The same ones come in a row.
+func (c *check) cluster(name string) {
+	if name != "" && name != c.lastCluster && !c.clusters[name] {
+		c.clusters[name] = true
+	}
+	c.lastCluster = name
 }
 
 // clusterRoles gives every name its role.

@@ -16,6 +16,8 @@ import (
 
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // MaxBytes bounds what an analyser may send in one census.
@@ -31,6 +33,8 @@ type Recorder struct {
 	out   *bufio.Writer
 	bytes int64
 	limit int64
+	// message is the last one as it was written.
+	message []byte
 }
 
 // NewRecorder opens a temporary file in the system's folder for these. The
@@ -54,11 +58,18 @@ func (r *Recorder) Add(m *reachv1.CensusResponse) error {
 	if err := r.next(m); err != nil {
 		return err
 	}
-	n, err := protodelim.MarshalTo(r.out, m)
+	// As protodelim.MarshalTo, without a buffer for each message.
+	size := proto.Size(m)
+	r.message = protowire.AppendVarint(r.message[:0], uint64(size))
+	var err error
+	r.message, err = proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(r.message, m)
 	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNonsense, err)
+	}
+	if _, err := r.out.Write(r.message); err != nil {
 		return fmt.Errorf("writing a temporary file: %w", err)
 	}
-	if r.bytes += int64(n); r.bytes > r.limit {
+	if r.bytes += int64(len(r.message)); r.bytes > r.limit {
 		return fmt.Errorf("%w: it is larger than %d bytes", ErrNonsense, r.limit)
 	}
 	return nil
