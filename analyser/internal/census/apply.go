@@ -101,8 +101,8 @@ func (w *worklist) suspects(r *controller.Result) []*kustomize.Object {
 // refused is why the API server of the cluster where a applies is certain to
 // refuse an object; nil when it is not certain.
 func (w *worklist) refused(a *placement.Applied, o *kustomize.Object) *placement.Rejected {
-	if o.UnknownIdentity {
-		return nil
+	if o.UnknownIdentity || a.Sync.Decryption && field(o.Node, "sops") != nil {
+		return nil // what is encrypted is not what is applied
 	}
 	no := func(reason string, at *yaml.Node, format string, args ...any) *placement.Rejected {
 		pos := o.Origin
@@ -195,8 +195,11 @@ func validName(k object.GroupKind, name string) bool {
 	case "rbac.authorization.k8s.io", "certificates.k8s.io", "apiregistration.k8s.io":
 		return name != "." && name != ".." && !strings.ContainsAny(name, "/%")
 	}
-	if k == (object.GroupKind{Kind: "Namespace"}) {
-		return isLabel(name)
+	switch k.Kind {
+	case "Namespace":
+		return k.Group != "" || isLabel(name)
+	case "IPAddress":
+		return true
 	}
 	return len(name) <= 253 && dnsSubdomain.MatchString(name)
 }
