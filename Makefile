@@ -57,8 +57,9 @@ agreement: ## count, object by object, where kustomize, Flux and git build the s
 	cd hack/agreement && $(GO) run .
 
 .PHONY: mutations
-mutations: ## the same on every repository broken in a hundred small random ways; takes a while
+mutations: ## the same with every repository broken, and overlaid, in a hundred random ways; takes a while
 	cd hack/agreement && $(GO) run . -mutate -n 100 -seed 1
+	cd hack/agreement && $(GO) run . -overlay -n 100 -seed 1
 
 .PHONY: bench
 bench: build ## census, git, a naive parse and krusty side by side

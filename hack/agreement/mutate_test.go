@@ -71,3 +71,25 @@ func TestMutations(t *testing.T) {
 		t.Errorf("undo leaves a change: %+v", clean)
 	}
 }
+
+// TestOverlays builds a golden census by a few random Kustomizations.
+func TestOverlays(t *testing.T) {
+	b, err := newBench("../..", os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	subjects, err := b.subjects("no corpus", regexp.MustCompile("^class_local$"))
+	if err != nil || len(subjects) != 1 {
+		t.Fatal(subjects, err)
+	}
+	sums := newTable(20)
+	if err := b.overlay(subjects[0], sums, 25, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range sums.lines {
+		if l.bad() || l.agree == 0 || l.bothFail == 0 {
+			t.Errorf("%s: %+v", l.oracle, l.tally)
+		}
+	}
+}
