@@ -30,10 +30,19 @@ type streams struct {
 	env      map[string]string
 }
 
+const (
+	gcPercent = 400
+	softLimit = 256 << 20
+)
+
 // Main runs reach with the arguments after the program's name and returns its
 // exit code. env holds NAME=value as in os.Environ. It ends early, and cleans
 // up, on SIGINT and SIGTERM; a second signal ends the process at once.
 func Main(args []string, _ io.Reader, stdout, stderr io.Writer, env []string) int {
+	// A census is over before collecting often would pay; a large one is
+	// collected as soon as memory grows.
+	debug.SetGCPercent(gcPercent)
+	debug.SetMemoryLimit(softLimit)
 	return run(args, stdout, stderr, env, launchAnalyser)
 }
 

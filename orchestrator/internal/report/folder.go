@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Folder writes a report folder. It is a Handler; what it writes stands in a
@@ -161,7 +162,7 @@ func (f *Folder) open(name string) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(file, 256<<10)
+	out := bufio.NewWriterSize(file, 32<<10)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	f.files[name] = &lineFile{file: file, out: out, json: encoder}
@@ -211,12 +212,22 @@ func (f *Folder) End(c *Census) error {
 	return f.sync()
 }
 
-// sync brings every file to the disk and closes it.
+// sync brings every file to the disk and closes it: all at once, since a file
+// system that is asked for many together writes its journal once.
 func (f *Folder) sync() error {
-	for _, name := range slices.Sorted(maps.Keys(f.files)) {
-		file := f.files[name]
-		if err := errors.Join(file.out.Flush(), file.file.Sync(), file.file.Close()); err != nil {
-			return fmt.Errorf("writing %s: %w", name, cause(err))
+	names := slices.Sorted(maps.Keys(f.files))
+	failed := make([]error, len(names))
+	var files sync.WaitGroup
+	for i, name := range names {
+		files.Go(func() {
+			file := f.files[name]
+			failed[i] = errors.Join(file.out.Flush(), file.file.Sync(), file.file.Close())
+		})
+	}
+	files.Wait()
+	for i, err := range failed {
+		if err != nil {
+			return fmt.Errorf("writing %s: %w", names[i], cause(err))
 		}
 	}
 	return syncDir(f.dir)

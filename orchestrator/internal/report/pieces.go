@@ -26,6 +26,10 @@ func inPieces(dir, name string, look func([]byte) (int, error)) (int, error) {
 		return 0, fmt.Errorf("the report is not whole: %w", err)
 	}
 	defer f.Close()
+	size := int64(pieceSize)
+	if info, err := f.Stat(); err == nil {
+		size = min(size, info.Size()+1)
+	}
 	type outcome struct {
 		lines int
 		err   error
@@ -36,7 +40,7 @@ func inPieces(dir, name string, look func([]byte) (int, error)) (int, error) {
 	var rest []byte
 	for end := false; !end; {
 		// A line that is longer is read in ever larger steps.
-		piece := make([]byte, len(rest)+max(pieceSize, len(rest)))
+		piece := make([]byte, len(rest)+max(int(size), len(rest)))
 		n := copy(piece, rest)
 		read, err := io.ReadFull(f, piece[n:])
 		end = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

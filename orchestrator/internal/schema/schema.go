@@ -14,6 +14,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 )
@@ -38,7 +39,10 @@ func (p *page) End(*report.Census) error {
 }
 
 // Document is schema.json. Fields that a later minor version adds are allowed.
-func Document() []byte { return document(false) }
+// The caller must not change it.
+func Document() []byte { return open() }
+
+var open = sync.OnceValue(func() []byte { return document(false) })
 
 // object is a JSON object whose members keep their order.
 type object []member

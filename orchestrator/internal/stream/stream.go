@@ -46,7 +46,7 @@ func NewRecorder() (*Recorder, error) {
 	}
 	// Where an open file cannot be removed, Close removes it.
 	_ = os.Remove(f.Name())
-	return &Recorder{file: f, out: bufio.NewWriterSize(f, 1<<20), limit: MaxBytes}, nil
+	return &Recorder{file: f, out: bufio.NewWriterSize(f, 64<<10), limit: MaxBytes}, nil
 }
 
 // Add takes the next message. Progress is ignored; a message that cannot follow
@@ -123,7 +123,7 @@ func (r *Recording) Each(f func(*reachv1.CensusResponse) error) error {
 	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("reading a temporary file: %w", err)
 	}
-	in := bufio.NewReaderSize(r.file, 1<<20)
+	in := bufio.NewReaderSize(r.file, 64<<10)
 	options := protodelim.UnmarshalOptions{MaxSize: -1}
 	for {
 		m := &reachv1.CensusResponse{}
