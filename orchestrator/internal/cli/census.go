@@ -25,9 +25,9 @@ import (
 
 // censusFlags are the flags of reach census.
 type censusFlags struct {
-	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile, stats string
-	roots                                                                       []string
-	verbose                                                                     bool
+	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile, stats, trace string
+	roots                                                                              []string
+	verbose                                                                            bool
 
 	requireSeal string
 	limits      *reachv1.Limits
@@ -102,6 +102,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what aliases stand for (default DIR.aliases.json)")
 	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, in place of REPO")
 	flags.StringVar(&f.stats, "stats", "", "write time and peak memory of both processes to `FILE`, as JSON")
+	flags.StringVar(&f.trace, "trace", "", "write when both processes did what to `FILE`, in the Chrome trace event format")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the analyser logs")
 	sealFlag(flags, &f.requireSeal)
 	f.limits = &reachv1.Limits{}
@@ -120,13 +121,18 @@ type census struct {
 	request *reachv1.CensusRequest
 	// stored are the aliases of the alias file.
 	stored alias.Mapping
-	// measured is what --stats writes.
+	// measured is what --stats writes, trace what --trace writes.
 	measured stats
+	trace    *trace
 }
 
 // newCensus checks all that can be checked before the analyser starts.
 func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 	c := &census{streams: s, flags: f, config: &config.Config{}, measured: stats{start: time.Now()}}
+	if f.trace != "" {
+		c.trace = newTrace(c.measured.start)
+	}
+	defer c.trace.span("checking what was asked")()
 	for _, choice := range []struct {
 		flag, value string
 		of          []string
@@ -182,13 +188,18 @@ func (c *census) take(ctx context.Context, start starter) error {
 	if err != nil {
 		return err
 	}
+	shown := c.trace.span("showing a summary")
 	if err := c.show(digest, folder); err != nil {
 		return err
 	}
+	shown()
 	if c.flags.stats != "" {
 		if err := c.measured.write(c.flags.stats); err != nil {
 			return err
 		}
+	}
+	if err := c.trace.write(c.flags.trace); err != nil {
+		return err
 	}
 	return failOn(c.flags.failOn, digest.Census.Counts.FindingsBySeverity)
 }
@@ -203,11 +214,13 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 	if c.flags.verbose {
 		log = c.err
 	}
+	started := c.trace.span("starting the analyser")
 	a, err := start(ctx, c.flags.analyser, c.clone.Path, log)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
+	started()
 	if err := sealMode(c.flags.requireSeal).sealed(a.Hello()); err != nil {
 		return nil, err
 	}
@@ -215,10 +228,15 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 	if err != nil {
 		return nil, err
 	}
+	received := c.trace.span("receiving the census")
+	c.trace.asked()
 	err = a.Census(ctx, c.request, func(m *reachv1.CensusResponse) error {
 		bar.update(m.GetProgress())
+		c.trace.message(m)
 		return recorder.Add(m)
 	})
+	c.trace.answered()
+	received()
 	c.measured.analysed(a)
 	var recording *stream.Recording
 	if err == nil {
@@ -263,7 +281,9 @@ func (c *census) names(r *stream.Recording) (names, error) {
 
 // publish writes the report folder and the alias file, both or neither.
 func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Digest, string, error) {
+	named := c.trace.span("choosing names")
 	n, err := c.names(r)
+	named()
 	if err != nil {
 		return nil, "", err
 	}
@@ -274,16 +294,22 @@ func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Dige
 	}
 	defer folder.Discard()
 	digest := &report.Digest{}
+	written := c.trace.span("writing the report")
 	if err := c.replay(ctx, r, n, report.Tee(folder, digest)); err != nil {
 		return nil, "", err
 	}
+	written()
 	if n.mode == "real" {
+		defer c.trace.span("putting the report in place")()
 		return digest, target, folder.Publish()
 	}
+	looked := c.trace.span("looking for real names")
 	check := n.mapping.Check()
 	if err := report.Leaks(folder.Dir(), check.Value, check.Prose, pageChecks(check)...); err != nil {
 		return nil, "", err
 	}
+	looked()
+	defer c.trace.span("putting the report in place")()
 	pending, err := n.mapping.Write(c.place.aliasFile)
 	if err != nil {
 		return nil, "", err

@@ -56,7 +56,7 @@ func (p *progress) update(m *reachv1.Progress) {
 // terminal as it is.
 func phaseName(m *reachv1.Progress) string {
 	switch phase := m.GetPhase(); phase {
-	case "listing", "reading", "building", "placing":
+	case "listing", "reading", "building", "placing", "explaining":
 		return phase
 	}
 	return "working"
