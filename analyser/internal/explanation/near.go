@@ -15,6 +15,9 @@ type Candidate struct {
 	Clusters []cluster.Name
 }
 
+// shortName is the length from which a name is looked for inside others.
+const shortName = 3
+
 // maxCandidates bounds the near misses that are listed.
 const maxCandidates = 10
 
@@ -53,7 +56,7 @@ func Near(q Query, all map[object.Ref][]cluster.Name) []Candidate {
 		Candidate
 		distance int
 	}
-	limit := max(2, len(q.Name)/3)
+	limit := max(1, len(q.Name)/3)
 	var list []scored
 	seen := map[object.Key]bool{}
 	for _, r := range sortedRefs(all) {
@@ -61,8 +64,8 @@ func Near(q Query, all map[object.Ref][]cluster.Name) []Candidate {
 			continue
 		}
 		d := distance(strings.ToLower(q.Name), strings.ToLower(r.Name), limit)
-		if strings.Contains(r.Name, q.Name) && q.Name != "" {
-			d = min(d, 2)
+		if len(q.Name) >= shortName && strings.Contains(r.Name, q.Name) {
+			d = min(d, limit)
 		}
 		if d > limit {
 			continue

@@ -54,53 +54,72 @@ func (s *Service) Hello(_ context.Context, m *reachv1.HelloRequest) (*reachv1.He
 // Census takes a census and streams it.
 func (s *Service) Census(m *reachv1.CensusRequest, out reachv1.AnalyserService_CensusServer) error {
 	ctx := out.Context()
-	repo, err := s.Open(m.GetLimits())
-	if err != nil {
-		return statusOf(err)
-	}
-	c, err := repo.Resolve(orDefault(m.GetRevision(), "HEAD"))
-	if err != nil {
-		return statusOf(err)
-	}
 	progress := &reporter{send: out.Send, quiet: m.GetNoProgress()}
-	snap, err := repo.Snapshot(ctx, c, func(done int) { progress.report("listing", int64(done), 0, "files") })
+	o, err := s.open(ctx, m, func(done int) { progress.report("listing", int64(done), 0, "files") })
 	if err != nil {
 		return statusOf(err)
 	}
-	req := request(m)
-	req.Engines = s.Engines
-	req.OriginURL, req.Commit = repo.Info().OriginURL, c.ID
-	req.Progress = func(p census.Progress) { progress.report(p.Phase, p.Done, p.Total, p.Unit) }
-	result, err := census.Take(ctx, snap, req)
+	o.request.Progress = func(p census.Progress) { progress.report(p.Phase, p.Done, p.Total, p.Unit) }
+	result, err := census.Take(ctx, o.snapshot, o.request)
 	if err != nil {
 		return statusOf(err)
 	}
-	info := repo.Info()
-	header := &reachv1.Header{
-		Commit: c.ID, CommitTime: timestamppb.New(c.Time), Revision: clean(orDefault(m.GetRevision(), "HEAD")),
-		OriginUrl: clean(info.OriginURL), Walls: s.Walls, Shallow: info.Shallow, Partial: info.Partial,
-	}
-	if err := out.Send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Header{Header: header}}); err != nil {
+	if err := out.Send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Header{Header: o.header}}); err != nil {
 		return err
 	}
 	return stream(result, out.Send)
 }
 
-// reporter sends progress at most a few times a second: it is for eyes.
+// opened is a commit that was asked about.
+type opened struct {
+	snapshot *snapshot.Snapshot
+	request  census.Request
+	header   *reachv1.Header
+}
+
+// open opens the commit of a request. listed is called while its files are
+// listed.
+func (s *Service) open(ctx context.Context, m *reachv1.CensusRequest, listed func(done int)) (*opened, error) {
+	repo, err := s.Open(m.GetLimits())
+	if err != nil {
+		return nil, err
+	}
+	revision := orDefault(m.GetRevision(), "HEAD")
+	c, err := repo.Resolve(revision)
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{request: request(m)}
+	if o.snapshot, err = repo.Snapshot(ctx, c, listed); err != nil {
+		return nil, err
+	}
+	info := repo.Info()
+	o.request.Engines = s.Engines
+	o.request.OriginURL, o.request.Commit = info.OriginURL, c.ID
+	o.header = &reachv1.Header{
+		Commit: c.ID, CommitTime: timestamppb.New(c.Time), Revision: clean(revision),
+		OriginUrl: clean(info.OriginURL), Walls: s.Walls, Shallow: info.Shallow, Partial: info.Partial,
+	}
+	return o, nil
+}
+
+// reporter sends progress at most a few times a second: it is for eyes. The
+// beginning of a phase is always told.
 type reporter struct {
 	mu    sync.Mutex
 	send  sender
 	quiet bool
 	last  time.Time
+	phase string
 }
 
 func (r *reporter) report(phase string, done, total int64, unit string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.quiet || time.Since(r.last) < 100*time.Millisecond {
+	if r.quiet || phase == r.phase && time.Since(r.last) < 100*time.Millisecond {
 		return
 	}
-	r.last = time.Now()
+	r.last, r.phase = time.Now(), phase
 	// A peer that is gone is noticed by the result's own messages.
 	_ = r.send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Progress{Progress: &reachv1.Progress{
 		Phase: phase, Done: done, Total: total, Unit: unit,

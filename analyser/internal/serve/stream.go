@@ -222,12 +222,7 @@ func (s *streamer) summary() error {
 	for i := range m.Notes {
 		m.Notes[i] = clean(m.Notes[i])
 	}
-	for _, c := range s.c.Clusters {
-		m.Clusters = append(m.Clusters, &reachv1.Cluster{
-			Name: string(c.Name), Kubeconfig: clean(c.KubeConfig), ControllerCluster: string(c.Controller), RunsFlux: c.RunsFlux,
-			Flavour: "unknown", Platform: "unknown", Evidence: clean(c.Evidence), Controllers: c.Controllers,
-		})
-	}
+	m.Clusters = clusters(s.c.Clusters)
 	for _, r := range s.c.Roots {
 		at := s.c.Positions.Position(r.Declared)
 		m.Roots = append(m.Roots, &reachv1.Root{

@@ -68,6 +68,13 @@ func run(args []string, stdout, stderr io.Writer, env []string, start starter) i
 		fmt.Fprintln(stderr, "reach: interrupted: no report was written")
 		return exitFailed
 	}
+	var several candidatesError
+	if errors.As(err, &several) {
+		for line := range strings.SplitSeq(several.Error(), "\n") {
+			fmt.Fprintln(stderr, strings.Replace("reach: "+report.Printable(line), "reach:   ", "  ", 1))
+		}
+		return code
+	}
 	fmt.Fprintf(stderr, "reach: %s\n", oneLine(err))
 	if code == exitUsage {
 		fmt.Fprintf(stderr, "Try '%s --help'.\n", cmd.CommandPath())
@@ -113,7 +120,7 @@ write, start a process or open a connection.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(censusCommand(s, start), reportCommand(s), versionCommand(s), auditCommand(s))
+	root.AddCommand(censusCommand(s, start), explainCommand(s, start), reportCommand(s), versionCommand(s), auditCommand(s))
 	return root
 }
 

@@ -928,6 +928,170 @@ func (*CensusResponse_Summary) isCensusResponse_Event() {}
 
 func (*CensusResponse_Progress) isCensusResponse_Event() {}
 
+// ExplainRequest asks about one object.
+type ExplainRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The commit and what only the user knows, as for a census.
+	Census *CensusRequest `protobuf:"bytes,1,opt,name=census,proto3" json:"census,omitempty"`
+	Object *ObjectQuery   `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
+	// A field of it and everything below:
+	// spec.template.spec.containers[name=app].image, spec.rules[0].host,
+	// metadata.annotations["example.com/owner"]. Empty: every field that something
+	// other than the object's own document set.
+	Field         string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainRequest) Reset() {
+	*x = ExplainRequest{}
+	mi := &file_reach_v1_analyser_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainRequest) ProtoMessage() {}
+
+func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_analyser_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
+func (*ExplainRequest) Descriptor() ([]byte, []int) {
+	return file_reach_v1_analyser_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ExplainRequest) GetCensus() *CensusRequest {
+	if x != nil {
+		return x.Census
+	}
+	return nil
+}
+
+func (x *ExplainRequest) GetObject() *ObjectQuery {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+func (x *ExplainRequest) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+// ExplainResponse says why an object is what it is.
+type ExplainResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Header *Header                `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	Match  ObjectMatch            `protobuf:"varint,2,opt,name=match,proto3,enum=reach.v1.ObjectMatch" json:"match,omitempty"`
+	// Empty unless match is NONE or SEVERAL.
+	Candidates []*ObjectCandidate `protobuf:"bytes,3,rep,name=candidates,proto3" json:"candidates,omitempty"`
+	// The object, with all clusters that it is on; only when match is ONE.
+	Object *ObjectCandidate `protobuf:"bytes,4,opt,name=object,proto3" json:"object,omitempty"`
+	// Every distinct build, in the order of the first cluster that gets it.
+	Builds []*ObjectBuild `protobuf:"bytes,5,rep,name=builds,proto3" json:"builds,omitempty"`
+	// How many different contents the builds yield.
+	Contents int32 `protobuf:"varint,6,opt,name=contents,proto3" json:"contents,omitempty"`
+	// Every cluster that the census met, so that names can be told from text.
+	Clusters      []*Cluster `protobuf:"bytes,7,rep,name=clusters,proto3" json:"clusters,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainResponse) Reset() {
+	*x = ExplainResponse{}
+	mi := &file_reach_v1_analyser_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainResponse) ProtoMessage() {}
+
+func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_analyser_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
+func (*ExplainResponse) Descriptor() ([]byte, []int) {
+	return file_reach_v1_analyser_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ExplainResponse) GetHeader() *Header {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetMatch() ObjectMatch {
+	if x != nil {
+		return x.Match
+	}
+	return ObjectMatch_OBJECT_MATCH_UNSPECIFIED
+}
+
+func (x *ExplainResponse) GetCandidates() []*ObjectCandidate {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetObject() *ObjectCandidate {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetBuilds() []*ObjectBuild {
+	if x != nil {
+		return x.Builds
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetContents() int32 {
+	if x != nil {
+		return x.Contents
+	}
+	return 0
+}
+
+func (x *ExplainResponse) GetClusters() []*Cluster {
+	if x != nil {
+		return x.Clusters
+	}
+	return nil
+}
+
 // Progress is how far the work has come. It carries no result.
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -944,7 +1108,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_reach_v1_analyser_proto_msgTypes[9]
+	mi := &file_reach_v1_analyser_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1120,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_analyser_proto_msgTypes[9]
+	mi := &file_reach_v1_analyser_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1133,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_reach_v1_analyser_proto_rawDescGZIP(), []int{9}
+	return file_reach_v1_analyser_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Progress) GetPhase() string {
@@ -1023,7 +1187,7 @@ type Header struct {
 
 func (x *Header) Reset() {
 	*x = Header{}
-	mi := &file_reach_v1_analyser_proto_msgTypes[10]
+	mi := &file_reach_v1_analyser_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1199,7 @@ func (x *Header) String() string {
 func (*Header) ProtoMessage() {}
 
 func (x *Header) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_analyser_proto_msgTypes[10]
+	mi := &file_reach_v1_analyser_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1212,7 @@ func (x *Header) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Header.ProtoReflect.Descriptor instead.
 func (*Header) Descriptor() ([]byte, []int) {
-	return file_reach_v1_analyser_proto_rawDescGZIP(), []int{10}
+	return file_reach_v1_analyser_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Header) GetCommit() string {
@@ -1104,7 +1268,7 @@ var File_reach_v1_analyser_proto protoreflect.FileDescriptor
 
 const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\n" +
-	"\x17reach/v1/analyser.proto\x12\breach.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15reach/v1/census.proto\x1a\x14reach/v1/facts.proto\"S\n" +
+	"\x17reach/v1/analyser.proto\x12\breach.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15reach/v1/census.proto\x1a\x16reach/v1/explain.proto\x1a\x14reach/v1/facts.proto\"S\n" +
 	"\fHelloRequest\x12+\n" +
 	"\x11protocol_versions\x18\x01 \x03(\rR\x10protocolVersions\x12\x16\n" +
 	"\x06client\x18\x02 \x01(\tR\x06client\"\x8f\x01\n" +
@@ -1170,7 +1334,21 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\asummary\x18\n" +
 	" \x01(\v2\x11.reach.v1.SummaryH\x00R\asummary\x120\n" +
 	"\bprogress\x18\v \x01(\v2\x12.reach.v1.ProgressH\x00R\bprogressB\a\n" +
-	"\x05event\"^\n" +
+	"\x05event\"\x86\x01\n" +
+	"\x0eExplainRequest\x12/\n" +
+	"\x06census\x18\x01 \x01(\v2\x17.reach.v1.CensusRequestR\x06census\x12-\n" +
+	"\x06object\x18\x02 \x01(\v2\x15.reach.v1.ObjectQueryR\x06object\x12\x14\n" +
+	"\x05field\x18\x03 \x01(\tR\x05field\"\xd0\x02\n" +
+	"\x0fExplainResponse\x12(\n" +
+	"\x06header\x18\x01 \x01(\v2\x10.reach.v1.HeaderR\x06header\x12+\n" +
+	"\x05match\x18\x02 \x01(\x0e2\x15.reach.v1.ObjectMatchR\x05match\x129\n" +
+	"\n" +
+	"candidates\x18\x03 \x03(\v2\x19.reach.v1.ObjectCandidateR\n" +
+	"candidates\x121\n" +
+	"\x06object\x18\x04 \x01(\v2\x19.reach.v1.ObjectCandidateR\x06object\x12-\n" +
+	"\x06builds\x18\x05 \x03(\v2\x15.reach.v1.ObjectBuildR\x06builds\x12\x1a\n" +
+	"\bcontents\x18\x06 \x01(\x05R\bcontents\x12-\n" +
+	"\bclusters\x18\a \x03(\v2\x11.reach.v1.ClusterR\bclusters\"^\n" +
 	"\bProgress\x12\x14\n" +
 	"\x05phase\x18\x01 \x01(\tR\x05phase\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x14\n" +
@@ -1185,10 +1363,11 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"origin_url\x18\x04 \x01(\tR\toriginUrl\x12(\n" +
 	"\x05walls\x18\x05 \x03(\v2\x12.reach.v1.SealWallR\x05walls\x12\x18\n" +
 	"\ashallow\x18\x06 \x01(\bR\ashallow\x12\x18\n" +
-	"\apartial\x18\a \x01(\bR\apartial2\x8a\x01\n" +
+	"\apartial\x18\a \x01(\bR\apartial2\xca\x01\n" +
 	"\x0fAnalyserService\x128\n" +
 	"\x05Hello\x12\x16.reach.v1.HelloRequest\x1a\x17.reach.v1.HelloResponse\x12=\n" +
-	"\x06Census\x12\x17.reach.v1.CensusRequest\x1a\x18.reach.v1.CensusResponse0\x01B6Z4github.com/gitops-reach/reach/proto/reach/v1;reachv1b\x06proto3"
+	"\x06Census\x12\x17.reach.v1.CensusRequest\x1a\x18.reach.v1.CensusResponse0\x01\x12>\n" +
+	"\aExplain\x12\x18.reach.v1.ExplainRequest\x1a\x19.reach.v1.ExplainResponseB6Z4github.com/gitops-reach/reach/proto/reach/v1;reachv1b\x06proto3"
 
 var (
 	file_reach_v1_analyser_proto_rawDescOnce sync.Once
@@ -1202,7 +1381,7 @@ func file_reach_v1_analyser_proto_rawDescGZIP() []byte {
 	return file_reach_v1_analyser_proto_rawDescData
 }
 
-var file_reach_v1_analyser_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_reach_v1_analyser_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_reach_v1_analyser_proto_goTypes = []any{
 	(*HelloRequest)(nil),          // 0: reach.v1.HelloRequest
 	(*HelloResponse)(nil),         // 1: reach.v1.HelloResponse
@@ -1213,53 +1392,70 @@ var file_reach_v1_analyser_proto_goTypes = []any{
 	(*ClusterStatement)(nil),      // 6: reach.v1.ClusterStatement
 	(*Limits)(nil),                // 7: reach.v1.Limits
 	(*CensusResponse)(nil),        // 8: reach.v1.CensusResponse
-	(*Progress)(nil),              // 9: reach.v1.Progress
-	(*Header)(nil),                // 10: reach.v1.Header
-	nil,                           // 11: reach.v1.ClusterStatement.FeatureGatesEntry
-	(*Root)(nil),                  // 12: reach.v1.Root
-	(*ClusterFacts)(nil),          // 13: reach.v1.ClusterFacts
-	(*Sync)(nil),                  // 14: reach.v1.Sync
-	(*Release)(nil),               // 15: reach.v1.Release
-	(*Placement)(nil),             // 16: reach.v1.Placement
-	(*Object)(nil),                // 17: reach.v1.Object
-	(*File)(nil),                  // 18: reach.v1.File
-	(*Finding)(nil),               // 19: reach.v1.Finding
-	(*RuleResult)(nil),            // 20: reach.v1.RuleResult
-	(*CoverageRow)(nil),           // 21: reach.v1.CoverageRow
-	(*Summary)(nil),               // 22: reach.v1.Summary
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*ExplainRequest)(nil),        // 9: reach.v1.ExplainRequest
+	(*ExplainResponse)(nil),       // 10: reach.v1.ExplainResponse
+	(*Progress)(nil),              // 11: reach.v1.Progress
+	(*Header)(nil),                // 12: reach.v1.Header
+	nil,                           // 13: reach.v1.ClusterStatement.FeatureGatesEntry
+	(*Root)(nil),                  // 14: reach.v1.Root
+	(*ClusterFacts)(nil),          // 15: reach.v1.ClusterFacts
+	(*Sync)(nil),                  // 16: reach.v1.Sync
+	(*Release)(nil),               // 17: reach.v1.Release
+	(*Placement)(nil),             // 18: reach.v1.Placement
+	(*Object)(nil),                // 19: reach.v1.Object
+	(*File)(nil),                  // 20: reach.v1.File
+	(*Finding)(nil),               // 21: reach.v1.Finding
+	(*RuleResult)(nil),            // 22: reach.v1.RuleResult
+	(*CoverageRow)(nil),           // 23: reach.v1.CoverageRow
+	(*Summary)(nil),               // 24: reach.v1.Summary
+	(*ObjectQuery)(nil),           // 25: reach.v1.ObjectQuery
+	(ObjectMatch)(0),              // 26: reach.v1.ObjectMatch
+	(*ObjectCandidate)(nil),       // 27: reach.v1.ObjectCandidate
+	(*ObjectBuild)(nil),           // 28: reach.v1.ObjectBuild
+	(*Cluster)(nil),               // 29: reach.v1.Cluster
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
 }
 var file_reach_v1_analyser_proto_depIdxs = []int32{
 	2,  // 0: reach.v1.HelloResponse.walls:type_name -> reach.v1.SealWall
-	12, // 1: reach.v1.CensusRequest.roots:type_name -> reach.v1.Root
+	14, // 1: reach.v1.CensusRequest.roots:type_name -> reach.v1.Root
 	4,  // 2: reach.v1.CensusRequest.sources:type_name -> reach.v1.SourceMapping
 	5,  // 3: reach.v1.CensusRequest.spokes:type_name -> reach.v1.SpokeMapping
 	6,  // 4: reach.v1.CensusRequest.clusters:type_name -> reach.v1.ClusterStatement
-	13, // 5: reach.v1.CensusRequest.facts:type_name -> reach.v1.ClusterFacts
+	15, // 5: reach.v1.CensusRequest.facts:type_name -> reach.v1.ClusterFacts
 	7,  // 6: reach.v1.CensusRequest.limits:type_name -> reach.v1.Limits
-	11, // 7: reach.v1.ClusterStatement.feature_gates:type_name -> reach.v1.ClusterStatement.FeatureGatesEntry
-	10, // 8: reach.v1.CensusResponse.header:type_name -> reach.v1.Header
-	14, // 9: reach.v1.CensusResponse.sync:type_name -> reach.v1.Sync
-	15, // 10: reach.v1.CensusResponse.release:type_name -> reach.v1.Release
-	16, // 11: reach.v1.CensusResponse.placement:type_name -> reach.v1.Placement
-	17, // 12: reach.v1.CensusResponse.object:type_name -> reach.v1.Object
-	18, // 13: reach.v1.CensusResponse.file:type_name -> reach.v1.File
-	19, // 14: reach.v1.CensusResponse.finding:type_name -> reach.v1.Finding
-	20, // 15: reach.v1.CensusResponse.rule:type_name -> reach.v1.RuleResult
-	21, // 16: reach.v1.CensusResponse.coverage:type_name -> reach.v1.CoverageRow
-	22, // 17: reach.v1.CensusResponse.summary:type_name -> reach.v1.Summary
-	9,  // 18: reach.v1.CensusResponse.progress:type_name -> reach.v1.Progress
-	23, // 19: reach.v1.Header.commit_time:type_name -> google.protobuf.Timestamp
-	2,  // 20: reach.v1.Header.walls:type_name -> reach.v1.SealWall
-	0,  // 21: reach.v1.AnalyserService.Hello:input_type -> reach.v1.HelloRequest
-	3,  // 22: reach.v1.AnalyserService.Census:input_type -> reach.v1.CensusRequest
-	1,  // 23: reach.v1.AnalyserService.Hello:output_type -> reach.v1.HelloResponse
-	8,  // 24: reach.v1.AnalyserService.Census:output_type -> reach.v1.CensusResponse
-	23, // [23:25] is the sub-list for method output_type
-	21, // [21:23] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	13, // 7: reach.v1.ClusterStatement.feature_gates:type_name -> reach.v1.ClusterStatement.FeatureGatesEntry
+	12, // 8: reach.v1.CensusResponse.header:type_name -> reach.v1.Header
+	16, // 9: reach.v1.CensusResponse.sync:type_name -> reach.v1.Sync
+	17, // 10: reach.v1.CensusResponse.release:type_name -> reach.v1.Release
+	18, // 11: reach.v1.CensusResponse.placement:type_name -> reach.v1.Placement
+	19, // 12: reach.v1.CensusResponse.object:type_name -> reach.v1.Object
+	20, // 13: reach.v1.CensusResponse.file:type_name -> reach.v1.File
+	21, // 14: reach.v1.CensusResponse.finding:type_name -> reach.v1.Finding
+	22, // 15: reach.v1.CensusResponse.rule:type_name -> reach.v1.RuleResult
+	23, // 16: reach.v1.CensusResponse.coverage:type_name -> reach.v1.CoverageRow
+	24, // 17: reach.v1.CensusResponse.summary:type_name -> reach.v1.Summary
+	11, // 18: reach.v1.CensusResponse.progress:type_name -> reach.v1.Progress
+	3,  // 19: reach.v1.ExplainRequest.census:type_name -> reach.v1.CensusRequest
+	25, // 20: reach.v1.ExplainRequest.object:type_name -> reach.v1.ObjectQuery
+	12, // 21: reach.v1.ExplainResponse.header:type_name -> reach.v1.Header
+	26, // 22: reach.v1.ExplainResponse.match:type_name -> reach.v1.ObjectMatch
+	27, // 23: reach.v1.ExplainResponse.candidates:type_name -> reach.v1.ObjectCandidate
+	27, // 24: reach.v1.ExplainResponse.object:type_name -> reach.v1.ObjectCandidate
+	28, // 25: reach.v1.ExplainResponse.builds:type_name -> reach.v1.ObjectBuild
+	29, // 26: reach.v1.ExplainResponse.clusters:type_name -> reach.v1.Cluster
+	30, // 27: reach.v1.Header.commit_time:type_name -> google.protobuf.Timestamp
+	2,  // 28: reach.v1.Header.walls:type_name -> reach.v1.SealWall
+	0,  // 29: reach.v1.AnalyserService.Hello:input_type -> reach.v1.HelloRequest
+	3,  // 30: reach.v1.AnalyserService.Census:input_type -> reach.v1.CensusRequest
+	9,  // 31: reach.v1.AnalyserService.Explain:input_type -> reach.v1.ExplainRequest
+	1,  // 32: reach.v1.AnalyserService.Hello:output_type -> reach.v1.HelloResponse
+	8,  // 33: reach.v1.AnalyserService.Census:output_type -> reach.v1.CensusResponse
+	10, // 34: reach.v1.AnalyserService.Explain:output_type -> reach.v1.ExplainResponse
+	32, // [32:35] is the sub-list for method output_type
+	29, // [29:32] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_reach_v1_analyser_proto_init() }
@@ -1268,6 +1464,7 @@ func file_reach_v1_analyser_proto_init() {
 		return
 	}
 	file_reach_v1_census_proto_init()
+	file_reach_v1_explain_proto_init()
 	file_reach_v1_facts_proto_init()
 	file_reach_v1_analyser_proto_msgTypes[8].OneofWrappers = []any{
 		(*CensusResponse_Header)(nil),
@@ -1288,7 +1485,7 @@ func file_reach_v1_analyser_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reach_v1_analyser_proto_rawDesc), len(file_reach_v1_analyser_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

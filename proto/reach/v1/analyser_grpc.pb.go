@@ -34,8 +34,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AnalyserService_Hello_FullMethodName  = "/reach.v1.AnalyserService/Hello"
-	AnalyserService_Census_FullMethodName = "/reach.v1.AnalyserService/Census"
+	AnalyserService_Hello_FullMethodName   = "/reach.v1.AnalyserService/Hello"
+	AnalyserService_Census_FullMethodName  = "/reach.v1.AnalyserService/Census"
+	AnalyserService_Explain_FullMethodName = "/reach.v1.AnalyserService/Explain"
 )
 
 // AnalyserServiceClient is the client API for AnalyserService service.
@@ -61,6 +62,14 @@ type AnalyserServiceClient interface {
 	// Everything else that goes wrong inside the repository is part of the
 	// result, not an error.
 	Census(ctx context.Context, in *CensusRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CensusResponse], error)
+	// Explain analyses one commit as Census does and says of one object where it
+	// comes from, which step set which of its values, and what each overrode. An
+	// object that is not there, or a name that several bear, is an answer.
+	//
+	// Errors are those of Census; also INVALID_ARGUMENT: the query has no kind or
+	// no name, or the field is no path. RESOURCE_EXHAUSTED: the answer is larger
+	// than a message may be; ask for one field or one cluster.
+	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 }
 
 type analyserServiceClient struct {
@@ -100,6 +109,16 @@ func (c *analyserServiceClient) Census(ctx context.Context, in *CensusRequest, o
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AnalyserService_CensusClient = grpc.ServerStreamingClient[CensusResponse]
 
+func (c *analyserServiceClient) Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainResponse)
+	err := c.cc.Invoke(ctx, AnalyserService_Explain_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AnalyserServiceServer is the server API for AnalyserService service.
 // All implementations must embed UnimplementedAnalyserServiceServer
 // for forward compatibility.
@@ -123,6 +142,14 @@ type AnalyserServiceServer interface {
 	// Everything else that goes wrong inside the repository is part of the
 	// result, not an error.
 	Census(*CensusRequest, grpc.ServerStreamingServer[CensusResponse]) error
+	// Explain analyses one commit as Census does and says of one object where it
+	// comes from, which step set which of its values, and what each overrode. An
+	// object that is not there, or a name that several bear, is an answer.
+	//
+	// Errors are those of Census; also INVALID_ARGUMENT: the query has no kind or
+	// no name, or the field is no path. RESOURCE_EXHAUSTED: the answer is larger
+	// than a message may be; ask for one field or one cluster.
+	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	mustEmbedUnimplementedAnalyserServiceServer()
 }
 
@@ -138,6 +165,9 @@ func (UnimplementedAnalyserServiceServer) Hello(context.Context, *HelloRequest) 
 }
 func (UnimplementedAnalyserServiceServer) Census(*CensusRequest, grpc.ServerStreamingServer[CensusResponse]) error {
 	return status.Error(codes.Unimplemented, "method Census not implemented")
+}
+func (UnimplementedAnalyserServiceServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
 }
 func (UnimplementedAnalyserServiceServer) mustEmbedUnimplementedAnalyserServiceServer() {}
 func (UnimplementedAnalyserServiceServer) testEmbeddedByValue()                         {}
@@ -189,6 +219,24 @@ func _AnalyserService_Census_Handler(srv interface{}, stream grpc.ServerStream) 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type AnalyserService_CensusServer = grpc.ServerStreamingServer[CensusResponse]
 
+func _AnalyserService_Explain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AnalyserServiceServer).Explain(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AnalyserService_Explain_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AnalyserServiceServer).Explain(ctx, req.(*ExplainRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AnalyserService_ServiceDesc is the grpc.ServiceDesc for AnalyserService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -199,6 +247,10 @@ var AnalyserService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Hello",
 			Handler:    _AnalyserService_Hello_Handler,
+		},
+		{
+			MethodName: "Explain",
+			Handler:    _AnalyserService_Explain_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
