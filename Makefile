@@ -46,8 +46,12 @@ quick: ## the inner loop: vet and the short tests
 	$(GO) vet ./...
 	$(GO) test -short ./...
 
+.PHONY: browser
+browser: ## what the tests of report.html need: Chromium and axe-core
+	sh hack/browser/setup.sh
+
 .PHONY: test
-test: build canary ## every test
+test: build canary browser ## every test
 	$(GO) vet ./...
 	$(GO) test ./...
 	cd hack/agreement && $(GO) vet . && $(GO) test .

@@ -71,18 +71,20 @@
   const pager = (o) => {
     let found = [];
     let shown = 0;
+    let ran = false;
     const more = () => {
       const until = Math.min(found.length, shown + 100);
       const rows = document.createDocumentFragment();
-      const first = shown;
       for (; shown < until; shown++) rows.append(o.show(found[shown]));
       o.list.append(rows);
       o.more.hidden = shown >= found.length;
       o.more.textContent = "Show " + number(Math.min(100, found.length - shown)) + " more of " + number(found.length);
-      return first;
     };
     o.more.addEventListener("click", () => {
-      const first = more();
+      // Rows that the page came with are replaced by the same ones and more.
+      const first = o.list.childElementCount;
+      if (ran) more();
+      else run();
       // The keyboard goes on where the new rows begin.
       const row = o.list.children[first];
       const target = row && (row.querySelector("summary") || row);
@@ -94,6 +96,7 @@
     const run = () => {
       found = o.match();
       shown = 0;
+      ran = true;
       o.list.replaceChildren();
       more();
       o.status.textContent = o.say(found.length);
@@ -383,10 +386,6 @@
   if (total > shown) {
     button.hidden = false;
     button.textContent = "Show all " + many(total, "file");
-    button.addEventListener("click", (e) => {
-      e.stopImmediatePropagation();
-      $("file-filter").dispatchEvent(new Event("input"));
-    }, { once: true, capture: true });
   }
   // On paper every finding shows how it gets there.
   let opened = [];
