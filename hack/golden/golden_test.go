@@ -89,8 +89,16 @@ func repository(t *testing.T, c *Case) string {
 	return dir
 }
 
-// take runs the command and reads the report.
+// take runs the command, checks the formats of the report, and reads it.
 func take(t *testing.T, reach string, c *Case) Census {
+	t.Helper()
+	out := folder(t, reach, c)
+	checkFormats(t, reach, out)
+	return readReport(t, out)
+}
+
+// folder runs the command and returns the report folder.
+func folder(t *testing.T, reach string, c *Case) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report")
 	args := append([]string{"census", repository(t, c), "--names", "real", "--out", out}, c.Flags...)
@@ -107,7 +115,7 @@ func take(t *testing.T, reach string, c *Case) Census {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("reach %v: %v\n%s", args, err, stderr.String())
 	}
-	return readReport(t, out)
+	return out
 }
 
 func readReport(t *testing.T, dir string) Census {

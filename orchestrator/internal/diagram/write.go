@@ -49,7 +49,7 @@ func (p *page) End(c *report.Census) error {
 
 func writeDOT(w *bufio.Writer, t *Topology) {
 	fmt.Fprint(w, "digraph reach {\n  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n")
-	fmt.Fprintf(w, "  repository [shape=folder, label=%s];\n", dot(t.Repository+t.nowhere("\n")))
+	fmt.Fprintf(w, "  repository [shape=folder, label=%s];\n", dot(append([]string{t.Repository}, t.nowhere()...)...))
 	id := map[string]string{"": "repository"}
 	for i, n := range t.Nodes {
 		id[n.Name] = fmt.Sprintf("c%d", i+1)
@@ -57,32 +57,30 @@ func writeDOT(w *bufio.Writer, t *Topology) {
 		if n.Role == "hub" {
 			style = ", peripheries=2"
 		}
-		fmt.Fprintf(w, "  %s [label=%s%s];\n", id[n.Name], dot(n.Name+"\n"+n.Role), style)
+		fmt.Fprintf(w, "  %s [label=%s%s];\n", id[n.Name], dot(n.Name, n.Role), style)
 	}
 	for _, a := range t.arrows() {
 		style := ""
 		if a.unresolved() {
 			style = ", style=dashed"
 		}
-		fmt.Fprintf(w, "  %s -> %s [label=%s%s];\n", id[a.from], id[a.to], dot(a.label("\n")), style)
+		fmt.Fprintf(w, "  %s -> %s [label=%s%s];\n", id[a.from], id[a.to], dot(a.label()...), style)
 	}
 	fmt.Fprint(w, "}\n")
 }
 
-// dot quotes a string; line breaks are made by the writer, never by a name.
-func dot(s string) string {
-	lines := strings.Split(s, "\n")
+// dot quotes lines as one string.
+func dot(lines ...string) string {
+	quoted := make([]string, len(lines))
 	for i, l := range lines {
-		l = report.Printable(l)
-		l = strings.ReplaceAll(l, `\`, `\\`)
-		lines[i] = strings.ReplaceAll(l, `"`, `\"`)
+		quoted[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(report.Printable(l))
 	}
-	return `"` + strings.Join(lines, `\n`) + `"`
+	return `"` + strings.Join(quoted, `\n`) + `"`
 }
 
 func writeMermaid(w *bufio.Writer, t *Topology) {
 	fmt.Fprint(w, "flowchart LR\n")
-	fmt.Fprintf(w, "  repository[(%s)]\n", mermaid(t.Repository+t.nowhere("\n")))
+	fmt.Fprintf(w, "  repository[(%s)]\n", mermaid(append([]string{t.Repository}, t.nowhere()...)...))
 	id := map[string]string{"": "repository"}
 	for i, n := range t.Nodes {
 		id[n.Name] = fmt.Sprintf("c%d", i+1)
@@ -90,29 +88,29 @@ func writeMermaid(w *bufio.Writer, t *Topology) {
 		if n.Role == "hub" {
 			left, right = "[[", "]]"
 		}
-		fmt.Fprintf(w, "  %s%s%s%s\n", id[n.Name], left, mermaid(n.Name+"\n"+n.Role), right)
+		fmt.Fprintf(w, "  %s%s%s%s\n", id[n.Name], left, mermaid(n.Name, n.Role), right)
 	}
 	for _, a := range t.arrows() {
 		line := "-->"
 		if a.unresolved() {
 			line = "-.->"
 		}
-		fmt.Fprintf(w, "  %s %s|%s| %s\n", id[a.from], line, mermaid(a.label("\n")), id[a.to])
+		fmt.Fprintf(w, "  %s %s|%s| %s\n", id[a.from], line, mermaid(a.label()...), id[a.to])
 	}
 }
 
-// mermaid quotes a string: what has a meaning to Mermaid or HTML becomes an
+// mermaid quotes lines as one string: what has a meaning to Mermaid or HTML becomes an
 // entity as Mermaid writes them.
-func mermaid(s string) string {
+func mermaid(lines ...string) string {
 	var out strings.Builder
 	out.WriteByte('"')
-	for i, l := range strings.Split(s, "\n") {
+	for i, l := range lines {
 		if i > 0 {
 			out.WriteString("<br/>")
 		}
 		for _, r := range report.Printable(l) {
 			switch {
-			case strings.ContainsRune("\"#;<>&`\\[](){}|*_~%$@", r) && r != '_':
+			case strings.ContainsRune("\"#;<>&`\\[](){}|*~%$@", r):
 				fmt.Fprintf(&out, "#%d;", r)
 			default:
 				out.WriteRune(r)
@@ -124,23 +122,23 @@ func mermaid(s string) string {
 }
 
 // nowhere says what reaches no cluster.
-func (t *Topology) nowhere(sep string) string {
-	out := ""
+func (t *Topology) nowhere() []string {
+	var out []string
 	if t.Uncovered > 0 {
-		out += fmt.Sprintf("%s%d uncovered", sep, t.Uncovered)
+		out = append(out, fmt.Sprintf("%d uncovered", t.Uncovered))
 	}
 	if t.Unplaced > 0 {
-		out += fmt.Sprintf("%s%d on an unknown cluster", sep, t.Unplaced)
+		out = append(out, fmt.Sprintf("%d on an unknown cluster", t.Unplaced))
 	}
 	return out
 }
 
-func (a arrow) label(sep string) string {
-	parts := make([]string, len(a.flows))
+func (a arrow) label() []string {
+	out := make([]string, len(a.flows))
 	for i, f := range a.flows {
-		parts[i] = fmt.Sprintf("%d %s", f.Count, f.Class)
+		out[i] = fmt.Sprintf("%d %s", f.Count, f.Class)
 	}
-	return strings.Join(parts, sep)
+	return out
 }
 
 // unresolved reports whether nothing of it is known to arrive.
