@@ -143,7 +143,7 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, indices []int) error {
 			continue
 		}
 		build := &reply.Builds[s.Build]
-		if strings.HasPrefix(s.State, "unresolved") && !strings.HasPrefix(s.Reason, "parent_") {
+		if s.State == "unresolved" && !strings.HasPrefix(s.Reason, "parent_") && !strings.HasPrefix(s.Reason, "dependency_") {
 			sum.undecidable++
 			continue // the object or its source is not what it says
 		}
