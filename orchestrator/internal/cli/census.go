@@ -364,6 +364,9 @@ func (c *census) records(ctx context.Context, r *stream.Recording, n names, h re
 			}
 		}
 		err := r.Each(func(m *reachv1.CensusResponse) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			record := report.FromProto(m)
 			if record == nil {
 				return nil
@@ -394,10 +397,7 @@ func (c *census) records(ctx context.Context, r *stream.Recording, n names, h re
 		}
 		return nil
 	})
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
+	return g.Wait()
 }
 
 // show prints what was asked for.
