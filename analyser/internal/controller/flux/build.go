@@ -45,7 +45,9 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 			complete = false
 		}
 		sub := &substitution{vars: values, complete: complete, strict: strict, always: s.Variables.Always, hidden: s.Variables.Hidden}
-		out.Objects = sub.run(out.Objects, res)
+		built := out.Objects
+		out.Objects = sub.run(built, res)
+		substituted(built, out.Objects)
 		if res.Failure != nil {
 			return failed(res, res.Failure)
 		}
