@@ -69,6 +69,10 @@ func (m *resources) fixReferences(refs nameRefs) error {
 			return err
 		}
 		for _, f := range fields {
+			if f.NameFieldToUpdate.Path == "" {
+				return fail(codeNameReference, o.entry.origin,
+					"a name reference configuration that selects "+idString(o.cur)+" has no path")
+			}
 			r := o.entry.own()
 			f.Referrer, f.ReferralCandidates = r, c
 			if err := r.ApplyFilter(f); err != nil {
@@ -217,6 +221,9 @@ func mayHold(n *yaml.Node, path string) bool {
 		}
 		name, rest, more := strings.Cut(path, "/")
 		name = strings.TrimSuffix(name, "[]")
+		if name == "" {
+			return true // upstream fails on an element without a name
+		}
 		var v *yaml.Node
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == name {
