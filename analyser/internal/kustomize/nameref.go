@@ -75,8 +75,9 @@ func (m *resources) fixReferences(refs nameRefs) error {
 			}
 			r := o.entry.own()
 			f.Referrer, f.ReferralCandidates = r, c
+			line := r.YNode().Line // a filter that fails leaves no node
 			if err := r.ApplyFilter(f); err != nil {
-				return fail(codeNameReference, position.Pos(r.YNode().Line),
+				return fail(codeNameReference, position.Pos(line),
 					"the reference in "+f.NameFieldToUpdate.Path+" of "+idString(o.cur)+" cannot be followed: it is malformed or means several objects")
 			}
 			o.entry.noteEach(Cause{Kind: StepTransformer, What: "name reference"}, func(_ fieldpath.Path, _, value *yaml.Node) Cause {
