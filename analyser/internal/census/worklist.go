@@ -141,7 +141,11 @@ func (w *worklist) round() {
 		}
 		w.enqueue(a)
 	}
-	for i := 0; i < len(w.queue) && w.ctx.Err() == nil; i++ {
+	for i, built := 0, 0; i < len(w.queue) && w.ctx.Err() == nil; i++ {
+		if i == built {
+			w.wave(i)
+			built = len(w.queue)
+		}
 		w.evaluate(w.queue[i])
 		w.progress("building", int64(i+1), int64(len(w.queue)), "kustomizations")
 	}
@@ -294,6 +298,9 @@ func (w *worklist) decide(a *placement.Applied) {
 	case len(a.Rejected) > 0:
 	case b.Failure != nil:
 		a.Outcome = placement.Outcome{State: placement.Failed, Reason: "build_failed", Detail: b.Failure.Message, Pos: b.Failure.Pos}
+	case b.Unresolved != nil && len(b.Objects) == 0:
+		// Nothing of the build is known: that is not a build of nothing.
+		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: b.Unresolved.Code, Detail: b.Unresolved.Message, Pos: b.Unresolved.Pos}
 	case a.Root == nil && a.Parent != nil && a.Parent.Target == a.Cluster && a.Cluster != a.Parent.Cluster && !w.runs(a.Cluster, "kustomize-controller", w.prev):
 		a.Outcome = placement.Outcome{State: placement.SpokeApplied, Reason: "controller_unknown", Pos: a.Sync.Pos,
 			Detail: "the object is applied to " + string(a.Cluster) + ", where nothing shows that kustomize-controller runs"}
@@ -353,24 +360,6 @@ func (w *worklist) origin(view *controller.View, dir string) (string, bool) {
 		}
 	}
 	return found, true
-}
-
-// build builds a Sync, or returns what an equal one built before.
-func (w *worklist) build(a *placement.Applied, view *controller.View, engine controller.Engine) *controller.Result {
-	s, vars, complete, strict := w.inputs(a)
-	key := fmt.Sprintf("%s\x00%q\x00%#v\x00%#v\x00%q %q\x00%t\x00%q\x00%t%t", view.Key, s.Path, s.Overlay, patches(s),
-		sorted(s.CommonLabels), sorted(s.CommonAnnotations), s.Decryption, sorted(vars), complete, strict) + fmt.Sprintf("%t%t%q", s.Variables.Declared, s.Variables.Always, s.Variables.Hidden)
-	if r, ok := w.memo[key]; ok {
-		return r
-	}
-	b := w.builders[view.Key]
-	if b == nil {
-		b = kustomize.NewBuilder(view.Snapshot, w.docs)
-		w.builders[view.Key] = b
-	}
-	r := engine.Build(b, s, vars, complete, strict)
-	w.memo[key] = r
-	return r
 }
 
 // inputs is what the build of a Sync depends on beside the artifact.

@@ -179,7 +179,7 @@ func (l *lister) open(path string, id plumbing.Hash) ([]treeEntry, error) {
 		entries, err = parseTree(o.data, limits.MaxFiles-l.visited)
 		switch {
 		case errors.Is(err, ErrLimit):
-			err = fmt.Errorf("%w: more than %d files and directories", ErrLimit, limits.MaxFiles)
+			err = fmt.Errorf("%w: more than %d files and directories (--max-files)", ErrLimit, limits.MaxFiles)
 		case err != nil:
 			err = fmt.Errorf("tree %s: %w: %w", id, ErrCorrupt, err)
 		}
@@ -204,7 +204,7 @@ func (l *lister) checkPath(path string) error {
 		return fmt.Errorf("%w: a path longer than %d bytes: %.200q...", ErrLimit, limits.MaxPath, path)
 	}
 	if l.pathBytes += len(path); l.pathBytes > limits.MaxFiles*meanPath+limits.MaxPath {
-		return fmt.Errorf("%w: the paths of all files are longer than %d bytes each in the mean", ErrLimit, meanPath)
+		return fmt.Errorf("%w: the paths of all files are longer than %d bytes each in the mean of --max-files", ErrLimit, meanPath)
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (r *Repository) blob(e snapshot.Entry) ([]byte, error) {
 		err = fmt.Errorf("%w: %s is a %s, not a blob", ErrCorrupt, e.Blob, o.kind)
 	}
 	if size := int64(len(o.data)); err == nil && size > r.limits.MaxBlob {
-		err = fmt.Errorf("%w: %d bytes, more than %d", ErrLimit, size, r.limits.MaxBlob)
+		err = fmt.Errorf("%w: %d bytes, more than %d (--max-blob-bytes)", ErrLimit, size, r.limits.MaxBlob)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", e.Origin, err)

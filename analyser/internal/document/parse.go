@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"go.yaml.in/yaml/v3"
@@ -16,7 +17,7 @@ import (
 func (r *Reader) file(path string, content []byte, base, last position.Pos) *File {
 	f := &File{Path: path, Base: base}
 	if int64(len(content)) > r.limits.Bytes {
-		f.Err = &Error{Code: CodeTooLarge, Pos: base, Message: "the file is larger than the limit for one file"}
+		f.Err = &Error{Code: CodeTooLarge, Pos: base, Message: fmt.Sprintf("the file has more than %d bytes (--max-blob-bytes)", r.limits.Bytes)}
 		return f
 	}
 	content = bytes.ReplaceAll(content, []byte("\r\n"), newline)
@@ -28,7 +29,7 @@ func (r *Reader) file(path string, content []byte, base, last position.Pos) *Fil
 	)
 	for n := 0; ; n++ {
 		if n == r.limits.Documents {
-			f.Err = &Error{Code: CodeTooManyDocuments, Pos: clamp(base, line, last), Message: "more documents than the limit for one file"}
+			f.Err = &Error{Code: CodeTooManyDocuments, Pos: clamp(base, line, last), Message: fmt.Sprintf("more than %d documents in one file (--max-documents)", r.limits.Documents)}
 			return f
 		}
 		p, rest, line = nextPart(rest, line)
@@ -134,10 +135,10 @@ func (w *walk) visit(n *yaml.Node, depth int) {
 	case w.err != nil:
 		return
 	case depth > w.limits.Depth:
-		w.err = &Error{Code: CodeTooDeep, Pos: position.Pos(n.Line), Message: "nested deeper than the limit"}
+		w.err = &Error{Code: CodeTooDeep, Pos: position.Pos(n.Line), Message: fmt.Sprintf("nested deeper than %d", w.limits.Depth)}
 		return
 	case w.nodes > w.limits.Nodes:
-		w.err = tooManyNodes(position.Pos(n.Line))
+		w.err = tooManyNodes(position.Pos(n.Line), w.limits)
 		return
 	}
 	if n.Kind == yaml.AliasNode {
@@ -153,8 +154,8 @@ func (w *walk) visit(n *yaml.Node, depth int) {
 	}
 }
 
-func tooManyNodes(pos position.Pos) *Error {
-	return &Error{Code: CodeTooLarge, Pos: pos, Message: "a document has more values than the limit"}
+func tooManyNodes(pos position.Pos, limits Limits) *Error {
+	return &Error{Code: CodeTooLarge, Pos: pos, Message: fmt.Sprintf("a document has more than %d values (--max-document-nodes)", limits.Nodes)}
 }
 
 const (
@@ -197,7 +198,7 @@ func expand(n *yaml.Node, items []*yaml.Node, limits Limits, l *lines) (*yaml.No
 		return nil, nil, &Error{Code: CodeAliasBomb, Pos: position.Pos(n.Line), Message: "an anchor contains an alias of itself"}
 	}
 	if s := c.seen[n]; s.nodes > limits.Nodes || s.work > workPerNode*limits.Nodes {
-		return nil, nil, &Error{Code: CodeAliasBomb, Pos: position.Pos(n.Line), Message: "expanding the aliases of a document would exceed the limit"}
+		return nil, nil, &Error{Code: CodeAliasBomb, Pos: position.Pos(n.Line), Message: fmt.Sprintf("expanding the aliases of a document would give more than %d values (--max-document-nodes)", limits.Nodes)}
 	}
 	fail := func(n *yaml.Node) *Error {
 		return &Error{Code: CodeSyntax, Pos: position.Pos(n.Line), Message: "a merge key (<<) that cannot be merged"}

@@ -103,7 +103,7 @@ func (r *Reader) checkSize(text []byte, l *lines) *Error {
 			}
 		}
 		if n > limit {
-			return tooManyNodes(l.at(text, i))
+			return tooManyNodes(l.at(text, i), r.limits)
 		}
 	}
 	return nil

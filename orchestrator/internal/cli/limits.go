@@ -18,8 +18,6 @@ var limitFlags = []limitFlag{
 	{"max-blob-bytes", "bytes of a file, at most `N` (default 67108864)", func(l *reachv1.Limits) *int64 { return &l.MaxBlobBytes }},
 	{"max-documents", "YAML documents of a file, at most `N` (default 100000)", func(l *reachv1.Limits) *int64 { return &l.MaxDocuments }},
 	{"max-document-nodes", "YAML nodes of a document with its aliases expanded, at most `N` (default 1000000)", func(l *reachv1.Limits) *int64 { return &l.MaxDocumentNodes }},
-	{"max-layer-depth", "layers inside one another, at most `N`", func(l *reachv1.Limits) *int64 { return &l.MaxLayerDepth }},
-	{"max-build-objects", "objects and layers that one build handles, at most `N`", func(l *reachv1.Limits) *int64 { return &l.MaxBuildObjects }},
 }
 
 // addLimitFlags has flags fill the limits, which are zero where none is given.
