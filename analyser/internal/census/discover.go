@@ -88,12 +88,8 @@ type sourceAt struct {
 func (w *worklist) candidates() ([]candidate, map[sourceAt]*controller.Source) {
 	var out []candidate
 	sources := map[sourceAt]*controller.Source{}
-	var done int64
-	total := int64(len(w.snap.Entries()))
+	w.parse()
 	for _, e := range w.snap.Entries() {
-		if done++; done%256 == 0 {
-			w.progress("reading", done, total, "files")
-		}
 		if !e.IsFile() || !isManifest(e.Path) {
 			continue
 		}
@@ -116,8 +112,23 @@ func (w *worklist) candidates() ([]candidate, map[sourceAt]*controller.Source) {
 			}
 		}
 	}
-	w.progress("reading", total, total, "files")
 	return out, sources
+}
+
+// parse parses every manifest with all processors; the reader keeps them.
+func (w *worklist) parse() {
+	entries := w.snap.Entries()
+	const chunk = 256
+	for from := 0; from < len(entries) && w.ctx.Err() == nil; from += chunk {
+		some := entries[from:min(from+chunk, len(entries))]
+		each(len(some), func(i int) {
+			if e := some[i]; e.IsFile() && isManifest(e.Path) {
+				// What cannot be read is noted by whoever needs it.
+				_, _ = w.docs.Read(w.snap, e)
+			}
+		})
+		w.progress("reading", int64(from+len(some)), int64(len(entries)), "files")
+	}
 }
 
 // file is the parsed file of an entry; nil when its content cannot be had,
