@@ -115,12 +115,12 @@ write, start a process or open a connection.`,
 			}
 			return usageError{errors.New("name a command, for example reach census REPO")}
 		},
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(censusCommand(s, start), explainCommand(s, start), reportCommand(s), versionCommand(s), auditCommand(s))
+	root.AddCommand(censusCommand(s, start), explainCommand(s, start), reportCommand(s), versionCommand(s), auditCommand(s), rulesCommand(s), manCommand(s))
+	completions(root)
 	return root
 }
 

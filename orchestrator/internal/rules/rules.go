@@ -15,6 +15,8 @@ import (
 type Rule struct {
 	// Rule is its name, "reach.flux.path_missing".
 	Rule string `json:"rule"`
+	// Severity of its findings unless a finding says otherwise.
+	Severity string `json:"severity"`
 	// Title is a few words, What one sentence.
 	Title string `json:"title"`
 	What  string `json:"what"`

@@ -4,16 +4,21 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/report"
 )
 
-// TestCatalogueIsWhole: every rule of the analyser is explained.
+// TestCatalogueIsWhole: every rule of the analyser is explained, and nothing else
+// is.
 func TestCatalogueIsWhole(t *testing.T) {
 	sources, err := filepath.Glob(filepath.Join("..", "..", "..", "analyser", "internal", "finding", "*.go"))
 	if err != nil || len(sources) == 0 {
 		t.Fatal("the rules of the analyser are not where they were", err)
 	}
-	name := regexp.MustCompile(`Name:\s+"(reach\.[^"]+)"`)
+	name := regexp.MustCompile(`(?s)Name:\s+"(reach\.[^"]+)",.{0,600}?Severity:\s+(\w+),`)
 	found := 0
 	for _, source := range sources {
 		text, err := os.ReadFile(source)
@@ -24,11 +29,13 @@ func TestCatalogueIsWhole(t *testing.T) {
 			found++
 			if r := Find(m[1], ""); r.Why == "" {
 				t.Errorf("%s is not in rules.yaml", m[1])
+			} else if !strings.EqualFold(r.Severity, m[2]) {
+				t.Errorf("%s is %s in rules.yaml, %s in the analyser", m[1], r.Severity, m[2])
 			}
 		}
 	}
-	if found < 10 {
-		t.Errorf("only %d rules found in the analyser", found)
+	if found != len(All()) || found < 10 {
+		t.Errorf("%d rules in the analyser, %d in rules.yaml", found, len(All()))
 	}
 }
 
@@ -39,6 +46,9 @@ func TestEveryEntryIsWhole(t *testing.T) {
 			t.Errorf("%s stands twice", r.Rule)
 		}
 		seen[r.Rule] = true
+		if !slices.Contains(report.Severities(), r.Severity) {
+			t.Errorf("%s has the severity %q", r.Rule, r.Severity)
+		}
 		for field, text := range map[string]string{
 			"title": r.Title, "what": r.What, "why": r.Why, "consequence": r.Consequence, "remedy": r.Remedy,
 		} {
