@@ -90,6 +90,9 @@ func (f *follower) pair(from, to *yaml.Node, p fieldpath.Path) {
 	switch {
 	case isLeaf(from) && isLeaf(to):
 		same := from.Kind == to.Kind && from.Value == to.Value
+		if same && f.patched && identifies(p) {
+			to.Line = from.Line // a patch repeats it to say what it patches
+		}
 		if !same || f.patched && to.Line != 0 && to.Line != from.Line {
 			f.set(p, from, to)
 		} else if r := f.record(from); r != nil {
@@ -102,6 +105,19 @@ func (f *follower) pair(from, to *yaml.Node, p fieldpath.Path) {
 	default:
 		f.remove(from, p)
 		f.add(to, p)
+	}
+}
+
+// identifies reports a field by which a patch names the object or the element of
+// a list that it is for.
+func identifies(p fieldpath.Path) bool {
+	switch last := len(p) - 1; {
+	case last == 0:
+		return p[0].Key == "apiVersion" || p[0].Key == "kind"
+	case last == 1:
+		return p[0].Key == "metadata" && (p[1].Key == "name" || p[1].Key == "namespace")
+	default:
+		return last > 1 && p[last-1].Element && p[last-1].Key == p[last].Key
 	}
 }
 

@@ -322,7 +322,7 @@ func deepest(n *yaml.Node, p fieldpath.Path) position.Pos {
 		n = next
 		at = n.Line
 		if d := lookup(n, "$patch"); d != nil {
-			at = d.Line
+			return position.Pos(d.Line)
 		}
 	}
 	return position.Pos(at)
