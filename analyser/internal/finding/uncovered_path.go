@@ -78,12 +78,12 @@ func files1(n int) string {
 	return fmt.Sprintf("%d files with objects", n)
 }
 
+// names lists the first three and counts the rest.
 func names(fs []coverage.File) string {
 	var out []string
 	for i, f := range fs {
 		if i == 3 {
-			out = append(out, "...")
-			break
+			return strings.Join(out, ", ") + fmt.Sprintf(" and %d more", len(fs)-i)
 		}
 		out = append(out, f.Path)
 	}
