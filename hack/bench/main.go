@@ -9,10 +9,17 @@
 //	        written out as YAML
 //
 // Repositories of the corpus that declare no root themselves get the one that
-// the corpus's own table names. It prints medians, ratios to the census, and the peak memory of both
-// processes. Usage:
+// the corpus's own table names. It prints medians, ratios to the census, the peak
+// memory of both processes and what went over the pipe. Two tables come out: of
+// time as a person waits, and of CPU time of all processes, which other load on
+// the machine hardly touches.
 //
-//	go run ./hack/bench [-n RUNS] [-reach bin/reach] REPOSITORY...
+// -fleets also measures generated fleets (hack/fleet), a list such as
+// 1000x10,10000x100 of files and clusters; run it from the top of the project.
+// Large ones take long, above all in krusty: leave it out with -krusty=false.
+// Usage:
+//
+//	go run ./hack/bench [-n RUNS] [-reach bin/reach] [-fleets LIST] [-krusty=false] [REPOSITORY...]
 package main
 
 import (
@@ -27,6 +34,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -48,43 +56,114 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	n := flags.Int("n", 5, "runs of each, interleaved")
 	reach := flags.String("reach", "bin/reach", "the reach binary")
+	fleets := flags.String("fleets", "", "generated fleets to measure as well, `FILESxCLUSTERS,...`")
+	withKrusty := flags.Bool("krusty", true, "measure krusty as well")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if flags.NArg() == 0 {
-		return fmt.Errorf("name at least one repository")
 	}
 	bin, err := filepath.Abs(*reach)
 	if err != nil {
 		return err
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(out)
-	t.AppendHeader(table.Row{"repository", "manifests", "MB", "census ms", "git ms", "parse ms", "krusty ms", "roots (failing)", "git/census", "parse/census", "krusty/census", "analyser MB", "reach MB"})
-	for _, repo := range flags.Args() {
-		r, err := measure(bin, repo, *n)
+	work, err := os.MkdirTemp("", "reach-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	repositories := flags.Args()
+	if *fleets != "" {
+		made, err := generate(filepath.Join(work, "fleets"), *fleets)
+		if err != nil {
+			return err
+		}
+		repositories = append(repositories, made...)
+	}
+	if len(repositories) == 0 {
+		return fmt.Errorf("name at least one repository, or -fleets")
+	}
+	var results []result
+	for _, repo := range repositories {
+		r, err := measure(bin, repo, *n, *withKrusty)
 		if err != nil {
 			return fmt.Errorf("%s: %w", repo, err)
 		}
-		ms := func(d time.Duration) string { return fmt.Sprintf("%.0f", float64(d.Microseconds())/1000) }
-		ratio := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/float64(r.census)) }
-		t.AppendRow(table.Row{
-			filepath.Base(repo), r.manifests, fmt.Sprintf("%.2f", float64(r.bytes)/1e6), ms(r.census), ms(r.git), ms(r.parse), ms(r.krusty),
-			fmt.Sprintf("%d (%d)", r.roots, r.failing), ratio(r.git), ratio(r.parse), ratio(r.krusty), r.analyserMB, r.reachMB,
-		})
+		r.name = filepath.Base(repo)
+		results = append(results, r)
 	}
-	t.Render()
+	for _, unit := range []struct {
+		name string
+		of   func(cost) time.Duration
+	}{
+		{"ms", func(c cost) time.Duration { return c.wall }},
+		{"CPU ms", func(c cost) time.Duration { return c.cpu }},
+	} {
+		t := table.NewWriter()
+		t.SetOutputMirror(out)
+		t.AppendHeader(table.Row{
+			"repository", "manifests", "MB", "census " + unit.name, "git " + unit.name, "parse " + unit.name, "krusty " + unit.name,
+			"roots (failing)", "git/census", "parse/census", "krusty/census", "analyser MB", "reach MB", "pipe MB",
+		})
+		for _, r := range results {
+			ms := func(c cost) string { return fmt.Sprintf("%.0f", float64(unit.of(c).Microseconds())/1000) }
+			ratio := func(c cost) string { return fmt.Sprintf("%.2f", float64(unit.of(c))/float64(unit.of(r.census))) }
+			t.AppendRow(table.Row{
+				r.name, r.manifests, megabytes(r.bytes), ms(r.census), ms(r.git), ms(r.parse), ms(r.krusty),
+				fmt.Sprintf("%d (%d)", r.roots, r.failing), ratio(r.git), ratio(r.parse), ratio(r.krusty),
+				r.analyserMB, r.reachMB, megabytes(r.pipe),
+			})
+		}
+		t.Render()
+	}
 	return nil
 }
 
+func megabytes(n int64) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }
+
+// generate makes fleets and returns their repositories.
+func generate(dir, list string) ([]string, error) {
+	var out []string
+	for size := range strings.SplitSeq(list, ",") {
+		files, clusters, ok := strings.Cut(size, "x")
+		if !ok {
+			return nil, fmt.Errorf("-fleets: %q is not FILESxCLUSTERS", size)
+		}
+		repo := filepath.Join(dir, size)
+		if err := os.MkdirAll(repo, 0o755); err != nil {
+			return nil, err
+		}
+		b, err := exec.Command("go", "run", "./hack/fleet", "-files", files, "-clusters", clusters, repo).CombinedOutput()
+		if err != nil {
+			return nil, fmt.Errorf("making a fleet: %w: %s", err, b)
+		}
+		out = append(out, repo)
+	}
+	return out, nil
+}
+
+// cost is what one run took: as a person waits, and of all cores together.
+type cost struct{ wall, cpu time.Duration }
+
+// cpuTime is that of this process and of the processes that it has waited for.
+func cpuTime() time.Duration {
+	var total time.Duration
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if syscall.Getrusage(who, &u) == nil {
+			total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+	}
+	return total
+}
+
 type result struct {
+	name                       string
 	manifests, roots, failing  int
-	bytes                      int64
-	census, git, parse, krusty time.Duration
+	bytes, pipe                int64
+	census, git, parse, krusty cost
 	analyserMB, reachMB        int64
 }
 
-func measure(bin, repo string, n int) (result, error) {
+func measure(bin, repo string, n int, withKrusty bool) (result, error) {
 	var r result
 	work, err := os.MkdirTemp("", "reach-bench-")
 	if err != nil {
@@ -100,11 +179,11 @@ func measure(bin, repo string, n int) (result, error) {
 		return r, err
 	}
 	r.roots = len(layers)
-	var times [4][]time.Duration
+	var costs [4][]cost
 	clock := func(i int, f func() error) error {
-		start := time.Now()
+		start, used := time.Now(), cpuTime()
 		err := f()
-		times[i] = append(times[i], time.Since(start))
+		costs[i] = append(costs[i], cost{time.Since(start), cpuTime() - used})
 		return err
 	}
 	for i := range n {
@@ -133,11 +212,14 @@ func measure(bin, repo string, n int) (result, error) {
 		}); err != nil {
 			return r, err
 		}
+		if !withKrusty {
+			continue
+		}
 		if err := clock(3, func() error { r.failing = build(layers); return nil }); err != nil {
 			return r, err
 		}
 	}
-	r.census, r.git, r.parse, r.krusty = median(times[0]), median(times[1]), median(times[2]), median(times[3])
+	r.census, r.git, r.parse, r.krusty = median(costs[0]), median(costs[1]), median(costs[2]), median(costs[3])
 	return r, nil
 }
 
@@ -154,9 +236,18 @@ var roots = map[string][]string{
 	"Smana__cloud-native-ref":               {"--root", "mycluster-0=clusters/mycluster-0"},
 }
 
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
+// median is that of each figure by itself, zero for none.
+func median(costs []cost) cost {
+	if len(costs) == 0 {
+		return cost{}
+	}
+	var wall, cpu []time.Duration
+	for _, c := range costs {
+		wall, cpu = append(wall, c.wall), append(cpu, c.cpu)
+	}
+	slices.Sort(wall)
+	slices.Sort(cpu)
+	return cost{wall[len(wall)/2], cpu[len(cpu)/2]}
 }
 
 func census(bin, repo, out, stats string) error {
@@ -179,10 +270,12 @@ func (r *result) memory(stats string) error {
 	var s struct {
 		AnalyserPeak int64 `json:"analyser_peak_bytes"`
 		ReachPeak    int64 `json:"reach_peak_bytes"`
+		Pipe         int64 `json:"pipe_bytes"`
 	}
 	if err := json.Unmarshal(b, &s); err != nil {
 		return err
 	}
+	r.pipe = s.Pipe
 	r.analyserMB, r.reachMB = max(r.analyserMB, s.AnalyserPeak>>20), max(r.reachMB, s.ReachPeak>>20)
 	return nil
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Benchmarks acme-platform and every repository of the corpus, side by side in
-# one run. Usage: hack/bench/run.sh [RUNS]
+# one run. Usage: hack/bench/run.sh [RUNS [FLAG...]], for example
+# hack/bench/run.sh 3 -fleets 1000x10,2000x10,10000x100
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -16,4 +17,6 @@ else
 	mkdir "$work/corpus"
 fi
 go build -o "$work/bench" ./hack/bench
-"$work/bench" -n "${1:-5}" "$work"/acme-platform "$work"/corpus/*
+runs=${1:-5}
+[ $# = 0 ] || shift
+"$work/bench" -n "$runs" "$@" "$work"/acme-platform "$work"/corpus/*

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os/exec"
-	"strconv"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -13,8 +12,11 @@ import (
 
 // wide is a census of files with a placement on one of two hundred clusters
 // each.
-func wide(files int) []*reachv1.CensusResponse {
-	clusters := make([]*reachv1.Cluster, 200)
+func wide(files int) []*reachv1.CensusResponse { return fleet(files, 200) }
+
+// fleet is a census of files with a placement on one of the clusters each.
+func fleet(files, number int) []*reachv1.CensusResponse {
+	clusters := make([]*reachv1.Cluster, number)
 	for i := range clusters {
 		clusters[i] = &reachv1.Cluster{Name: fmt.Sprintf("prod-eu-%03d", i), Kubeconfig: "Secret a/b#c", ControllerCluster: "prod-eu-000"}
 	}
@@ -49,10 +51,10 @@ func wide(files int) []*reachv1.CensusResponse {
 // BenchmarkCensus is all that the orchestrator does with a stream: keeping it,
 // replacing names, writing, searching for names, putting in place.
 func BenchmarkCensus(b *testing.B) {
-	for _, files := range []int{1_000, 100_000} {
-		messages := wide(files)
+	for _, size := range []struct{ files, clusters int }{{1_000, 200}, {100_000, 200}, {100_000, 15_000}} {
+		messages := fleet(size.files, size.clusters)
 		for _, names := range []string{"alias", "real"} {
-			b.Run(names+"/"+strconv.Itoa(files), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%d/%d", names, size.files, size.clusters), func(b *testing.B) {
 				b.Chdir(b.TempDir())
 				if out, err := exec.Command("git", "init", "-q", "clone").CombinedOutput(); err != nil {
 					b.Fatalf("git init: %v\n%s", err, out)

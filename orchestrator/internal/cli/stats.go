@@ -18,6 +18,8 @@ type stats struct {
 	// not say.
 	AnalyserPeakBytes int64 `json:"analyser_peak_bytes"`
 	ReachPeakBytes    int64 `json:"reach_peak_bytes"`
+	// PipeBytes is what the analyser sent.
+	PipeBytes int64 `json:"pipe_bytes"`
 }
 
 // analysed notes what the analyser has cost by now.
@@ -25,6 +27,9 @@ func (s *stats) analysed(a analyser) {
 	s.AnalyserMillis = time.Since(s.start).Milliseconds()
 	if m, ok := a.(interface{ PeakMemory() int64 }); ok {
 		s.AnalyserPeakBytes = m.PeakMemory()
+	}
+	if m, ok := a.(interface{ Received() int64 }); ok {
+		s.PipeBytes = m.Received()
 	}
 }
 

@@ -179,6 +179,17 @@ func (a *Analyser) Digest() string { return a.proc.digest }
 // process used when it started it.
 func (a *Analyser) PeakMemory() int64 { return a.proc.peakMemory() }
 
+// Received is how many bytes the child has sent over its standard output so
+// far. It can be asked after the end.
+func (a *Analyser) Received() int64 {
+	if a.proc.conn == nil {
+		return 0
+	}
+	a.proc.conn.mu.Lock()
+	defer a.proc.conn.mu.Unlock()
+	return a.proc.conn.total
+}
+
 // Close ends the child and waits until it is gone: first by closing its
 // standard input and, when it is still there after two seconds, by force. A
 // census that runs returns an error. Calls after the first do nothing.
