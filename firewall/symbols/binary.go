@@ -91,7 +91,7 @@ func runtimeTable(f *elf.File, names map[string]bool) (*gosym.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := gosym.NewTable(nil, gosym.NewLineTable(data, text.Addr))
+	table, err := gosym.NewTable(nil, gosym.NewLineTable(data, textStart(f, text)))
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +102,21 @@ func runtimeTable(f *elf.File, names map[string]bool) (*gosym.Table, error) {
 		names[fn.Name] = true
 	}
 	return table, nil
+}
+
+// textStart is the address from which the table counts: that of the section,
+// unless a C linker put something before Go's code.
+func textStart(f *elf.File, text *elf.Section) uint64 {
+	symbols, err := f.Symbols()
+	if err != nil {
+		return text.Addr
+	}
+	for _, s := range symbols {
+		if s.Name == "runtime.text" {
+			return s.Value
+		}
+	}
+	return text.Addr
 }
 
 // symbolTable adds the functions of the ELF symbol table.

@@ -145,6 +145,10 @@ func (b *Binary) opens(rule Readonly) ([]Open, []Violation, error) {
 			}
 		}
 	})
+	if failed == nil && len(out) == 0 {
+		// The linker keeps what something calls: this reading is blind.
+		failed = rule.Errorf("%s is in the binary, and nothing is seen to call it", rule.Function)
+	}
 	return out, vs, failed
 }
 

@@ -1,6 +1,8 @@
 package symbols
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,7 +164,7 @@ func TestDeadAllow(t *testing.T) {
 // The analyser that `make build` linked.
 func TestBuiltAnalyser(t *testing.T) {
 	b, err := Read("../../bin/reach-analyser")
-	if os.IsNotExist(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("bin/reach-analyser is not built: make build")
 	}
 	if err != nil {

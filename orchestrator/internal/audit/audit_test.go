@@ -112,7 +112,7 @@ func TestConvicted(t *testing.T) {
 		name, binary, want string
 	}{
 		{"canary", seal(t, "-canary"), "canary: github.com/gitops-reach/reach/firewall/canary."},
-		{"another program", link(t, filepath.Join(planted, "exec")), "nothing is seen to call"},
+		{"another program", link(t, filepath.Join(planted, "exec")), "sandbox.Enter is not in the binary"},
 	} {
 		r, err := Run(t.Context(), Options{Binary: tt.binary})
 		if err != nil {
