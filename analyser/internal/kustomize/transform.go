@@ -302,6 +302,7 @@ func (t *target) runValidators(acc *accumulation) error {
 		if err := unchanged(before, acc.list); err != nil {
 			return wrap(err, codeBadTransformer, v.pos, "a validator changes objects")
 		}
+		noteAll(acc.list, Cause{Kind: StepTransformer, What: "validators", Pos: v.pos})
 	}
 	return nil
 }
