@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -14,7 +13,11 @@ import (
 // Paths are trimmed, so that a second run finds everything compiled.
 func build(t *testing.T, pkg, out string) {
 	t.Helper()
-	overlay, err := Overlay(runtime.GOROOT(), t.TempDir())
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := Overlay(strings.TrimSpace(string(goroot)), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
