@@ -51,10 +51,14 @@ browser: ## what the tests of report.html need: Chromium and axe-core
 	sh hack/browser/setup.sh
 
 .PHONY: test
-test: build canary browser ## every test
+test: build canary browser strace ## every test
 	$(GO) vet ./...
 	$(GO) test ./...
 	cd hack/agreement && $(GO) vet . && $(GO) test .
+
+.PHONY: strace
+strace: # what hack/strace needs; without it that test is skipped, and says so
+	@command -v strace >/dev/null || apt-get install -y -qq strace >/dev/null 2>&1 || echo "strace is not there: its test is skipped"
 
 .PHONY: agreement
 agreement: ## count, object by object, where kustomize, Flux and git build the same
