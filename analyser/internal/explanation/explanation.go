@@ -346,7 +346,7 @@ func (e *explainer) chain(f *Field, p fieldpath.Path, r *kustomize.Record) {
 	f.By = e.setter(r)
 	for n := 0; r != nil && r.Old != nil && n < maxChain; n++ {
 		before := r.Before
-		o := Overridden{Value: e.value(p, r.Old, r.Secret || before != nil && before.Secret), By: e.written(r.Old)}
+		o := Overridden{Value: e.value(p, r.Old, before != nil && before.Secret), By: e.written(r.Old)}
 		if before != nil {
 			o.By = e.setter(before)
 		}

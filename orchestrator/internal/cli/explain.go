@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -154,7 +156,7 @@ func (e *explanation) run(ctx context.Context, start starter) error {
 	}
 	var out strings.Builder
 	if answer.GetMatch() == reachv1.ObjectMatch_OBJECT_MATCH_ONE {
-		err = e.write(&out, explain.From(answer, n.mode, n.replace))
+		err = e.write(&out, explain.From(answer, e.field, n.mode, n.replace))
 	} else {
 		err = e.candidates(answer, n)
 	}
@@ -253,6 +255,9 @@ func (e *explanation) keep(n names, out string, failure error) error {
 	}
 	if name := n.mapping.Check().Prose(text); name != "" {
 		return fmt.Errorf("the explanation would give the name %q away; nothing was printed: give it an alias in the configuration", name)
+	}
+	if err := os.MkdirAll(filepath.Dir(e.place.aliasFile), 0o755); err != nil {
+		return fmt.Errorf("making the folder of the alias file: %w", err)
 	}
 	pending, err := n.mapping.Write(e.place.aliasFile)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -94,4 +95,58 @@ func repository(t *testing.T, a *txtar.Archive) string {
 		}
 	}
 	return dir
+}
+
+// TestExplainLeaks explains objects around Secrets, whole and field by field, and
+// looks for the markers in their values.
+func TestExplainLeaks(t *testing.T) {
+	binary := buildAnalyser(t)
+	if binary == "" {
+		t.Skip("there is no analyser to build")
+	}
+	a, err := txtar.ParseFile("testdata/leaks.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := repository(t, a)
+	objects := strings.Fields(string(a.Files[len(a.Files)-1].Data))
+	secret := regexp.MustCompile(`M01|M14|marker-\d\d|bWFya2Vy`)
+	ask := func(args ...string) string {
+		var out, errs bytes.Buffer
+		Main(append([]string{"explain", repo, "--names", "real", "--analyser", binary}, args...), nil, &out, &errs, nil)
+		return out.String() + errs.String()
+	}
+	// The hash is in the names of what is generated, and says nothing.
+	for line := range strings.Lines(ask("Secret/generate")) {
+		if name, on, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(name, "Secret/shop/") && strings.Contains(on, "on one") {
+			objects = append(objects, name)
+		}
+	}
+	if len(objects) < 13 {
+		t.Fatalf("the generated Secret was not found: %v", objects)
+	}
+	shown := 0
+	for _, object := range objects {
+		for _, flags := range [][]string{
+			nil,
+			{"--format", "json"},
+			{"--field", "data"},
+			{"--field", "stringData"},
+			{"--field", "metadata", "--format", "json"},
+			{"--field", "spec"},
+			{"--field", "sops"},
+		} {
+			if len(flags) > 1 && flags[1] == "spec" != strings.HasPrefix(object, "Kustomization") || len(flags) > 1 && flags[1] == "sops" && object != "ConfigMap/encrypted" {
+				continue
+			}
+			out := ask(append([]string{object}, flags...)...)
+			shown += strings.Count(out, "(secret)")
+			if m := secret.FindString(out); m != "" {
+				t.Errorf("%s %v shows %s:\n%s", object, flags, m, out)
+			}
+		}
+	}
+	if shown < 20 {
+		t.Errorf("only %d values were held back: the markers are not where they should be", shown)
+	}
 }

@@ -19,6 +19,9 @@ type Explanation struct {
 	// Names is "alias" or "real".
 	Names  string `json:"names"`
 	Object Object `json:"object"`
+	// Field is the field that was asked for; empty for all that something other
+	// than the object's own document set.
+	Field string `json:"field"`
 	// Contents is how many different contents the builds yield.
 	Contents int     `json:"contents"`
 	Builds   []Build `json:"builds"`
@@ -113,13 +116,13 @@ type Overridden struct {
 	By    Origin `json:"by"`
 }
 
-// From is the document for an answer; replace is applied to everything that may
+// From is the document for an answer to a question about a field; replace is applied to everything that may
 // hold a name.
-func From(m *reachv1.ExplainResponse, names string, replace func(string) string) *Explanation {
+func From(m *reachv1.ExplainResponse, field, names string, replace func(string) string) *Explanation {
 	r := renamer(replace)
 	out := &Explanation{
 		Schema: Schema, Commit: m.GetHeader().GetCommit(), Names: names,
-		Object: r.object(m.GetObject()), Contents: int(m.GetContents()), Builds: []Build{},
+		Object: r.object(m.GetObject()), Field: r(field), Contents: int(m.GetContents()), Builds: []Build{},
 	}
 	for _, b := range m.GetBuilds() {
 		out.Builds = append(out.Builds, r.build(b))

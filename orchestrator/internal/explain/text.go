@@ -60,7 +60,11 @@ func (t *text) build(e *Explanation, i int, b Build) {
 		t.line("  It cannot be said which step set what: another object makes this one, or its build fails and it is shown as written.")
 	}
 	t.line("")
-	if len(b.Fields) == 0 {
+	switch {
+	case len(b.Fields) > 0:
+	case e.Field != "":
+		t.line("  It has no field %s.", report.Printable(e.Field))
+	case b.Traced:
 		t.line("  Nothing but its own document sets a field.")
 	}
 	for _, f := range b.Fields {
