@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -175,6 +176,55 @@ func TestNoSecretLeaves(t *testing.T) {
 		for _, f := range found {
 			t.Error(f)
 		}
+	}
+}
+
+// plain are places that hold no secret: explain shows what an author wrote into
+// a ConfigMap, a HelmRelease or the spec of a Kustomization.
+var plain = map[string]bool{"configliteral": true, "substitute": true, "values": true}
+
+// No explanation of an object holds a secret either.
+func TestNoSecretIsExplained(t *testing.T) {
+	clone, out := t.TempDir(), t.TempDir()
+	places := repository(t, clone)
+	reach, _ := programs(t)
+	report := filepath.Join(out, "report")
+	if said, err := exec.Command(reach, "census", clone, "--names", "real", "--out", report).CombinedOutput(); err != nil {
+		t.Fatalf("census: %v\n%s", err, said)
+	}
+	lines, err := os.ReadFile(filepath.Join(report, "objects.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := 0
+	for line := range bytes.Lines(lines) {
+		var o struct{ Kind, Namespace, Name string }
+		if err := json.Unmarshal(line, &o); err != nil {
+			t.Fatal(err)
+		}
+		if o.Kind != "Secret" && o.Kind != "ConfigMap" && o.Kind != "HelmRelease" {
+			continue
+		}
+		name := o.Kind + "/" + o.Namespace + "/" + o.Name
+		c := exec.Command(reach, "explain", clone, name, "--names", "real", "--format", "json")
+		said, err := c.CombinedOutput()
+		if err == nil {
+			explained++
+		}
+		for value, place := range places {
+			if plain[place] || known[place] && o.Name == value {
+				continue
+			}
+			for _, text := range encodings(value) {
+				if i := bytes.Index(said, []byte(text)); i >= 0 {
+					t.Errorf("%s: the secret of %s: %q", name, place, said[max(0, i-150):min(len(said), i+len(text)+60)])
+					break
+				}
+			}
+		}
+	}
+	if explained < 5 {
+		t.Errorf("only %d objects were explained", explained)
 	}
 }
 
