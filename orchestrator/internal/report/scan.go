@@ -62,12 +62,20 @@ func (in *scanner) value(s *shape) error {
 		if err != nil {
 			return err
 		}
-		if s.word != "" && isWord(s.word, string(text)) {
+		if s.word != "" && isWord(s.word, text) {
 			return nil
 		}
 		return in.show(text)
 	case reflect.Struct:
+		next := 0
 		return in.members(func(name []byte) error {
+			// The writer keeps the order and may leave fields out.
+			for i := next; i < len(s.fields) && i < next+4; i++ {
+				if s.fields[i].name == string(name) {
+					next = i + 1
+					return in.value(s.fields[i].shape)
+				}
+			}
 			field, ok := s.byName[string(name)]
 			if !ok {
 				return fmt.Errorf("unknown field %q", name)

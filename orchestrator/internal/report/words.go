@@ -7,22 +7,22 @@ import (
 
 // isWord reports whether s looks like what a field with the struct tag
 // `word:"form"` holds when it is not a name.
-func isWord(form, s string) bool {
+func isWord[T string | []byte](form string, s T) bool {
 	switch form {
 	case "true":
 		return only(s, "_.:/+-#", true)
 	case "kind":
 		// An API kind: PascalCase.
-		return s == "" || 'A' <= s[0] && s[0] <= 'Z' && only(s, "", true)
+		return len(s) == 0 || 'A' <= s[0] && s[0] <= 'Z' && only(s, "", true)
 	case "code":
-		return s == "" || 'a' <= s[0] && s[0] <= 'z' && only(s, "_", false)
+		return len(s) == 0 || 'a' <= s[0] && s[0] <= 'z' && only(s, "_", false)
 	}
 	return false
 }
 
 // only reports whether s consists of ASCII letters and digits and further
 // characters.
-func only(s, further string, upper bool) bool {
+func only[T string | []byte](s T, further string, upper bool) bool {
 	for i := range len(s) {
 		b := s[i]
 		if 'a' <= b && b <= 'z' || '0' <= b && b <= '9' || upper && 'A' <= b && b <= 'Z' {
