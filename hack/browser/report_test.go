@@ -21,7 +21,9 @@ func TestEveryReportIsReadable(t *testing.T) {
 		"hub and spokes": func(t *testing.T) string {
 			return corpus(t, "fluxcd__flux2-hub-spoke-example", "--root", "hub=hub")
 		},
-		"home":             func(t *testing.T) string { return corpus(t, "bjw-s-labs__home-ops") },
+		"home": func(t *testing.T) string {
+			return corpus(t, "bjw-s-labs__home-ops", "--root", "main=kubernetes/flux/cluster")
+		},
 		"three in a chain": func(t *testing.T) string { return corpus(t, "olga-mir__k8s-multi-cluster") },
 		"without a root":   func(t *testing.T) string { return corpus(t, "redhat-cop__gitops-catalog") },
 	} {

@@ -35,11 +35,13 @@ func render(t *testing.T, makeHandler func(io.Writer) report.Handler, hub string
 
 func placements(hub string) []report.Placement {
 	return []report.Placement{
-		{Class: "local", Cluster: hub, ControllerCluster: hub}, {Class: "local", Cluster: hub, ControllerCluster: hub},
+		{Class: "local", Cluster: hub, ControllerCluster: hub},
+		{Class: "local", Cluster: hub, ControllerCluster: hub},
 		{Class: "remote_hub_render", Cluster: "spoke", ControllerCluster: hub},
 		{Class: "remote_direct", Cluster: "spoke", ControllerCluster: hub},
 		{Class: "unresolved", Cluster: "elsewhere", ControllerCluster: hub},
-		{Class: "unresolved"}, {Class: "uncovered"},
+		{Class: "unresolved"},
+		{Class: "uncovered"},
 	}
 }
 

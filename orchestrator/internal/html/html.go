@@ -57,14 +57,13 @@ type page struct {
 	out      *bufio.Writer
 	tables   *tables
 	// What the page shows as text, before any script.
-	findings  []*report.Finding
-	files     []*report.File
-	placed    map[string][]*report.Placement
-	unowned   []*report.Object
-	verdicts  map[string]map[string]int
-	sets      sets
-	nUnowned  int
-	perObject int
+	findings []*report.Finding
+	files    []*report.File
+	placed   map[string][]*report.Placement
+	unowned  []*report.Object
+	verdicts map[string]map[string]int
+	sets     sets
+	nUnowned int
 }
 
 // How much of each list is in the page as text.

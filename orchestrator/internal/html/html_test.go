@@ -20,7 +20,8 @@ func records(name string) []any {
 		Walls: []report.Wall{{Name: "imports", Stands: true}, {Name: "seccomp", Detail: name}},
 	}
 	trace := []report.Hop{
-		{Kind: "file", Path: name + "/a.yaml", Line: 3}, {Kind: "kustomization", Path: name + "/k.yaml", Line: 1, Name: "x/" + name, Cluster: name},
+		{Kind: "file", Path: name + "/a.yaml", Line: 3},
+		{Kind: "kustomization", Path: name + "/k.yaml", Line: 1, Name: "x/" + name, Cluster: name},
 		{Kind: "cluster", Name: name, Cluster: name},
 	}
 	return []any{
@@ -91,7 +92,8 @@ func TestSelfContained(t *testing.T) {
 }
 
 func TestSameBytes(t *testing.T) {
-	if render(t, records("a")) != render(t, records("a")) {
+	first, second := render(t, records("a")), render(t, records("a"))
+	if first != second {
 		t.Error("the same census gives two pages")
 	}
 }

@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/diagram"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
@@ -61,9 +62,9 @@ type drawing struct {
 	seen     map[string]bool
 	boxes    map[string]box
 	// beside are flows that are no line of the tree, by where they go.
-	beside  map[string][]diagram.Flow
-	picture *picture
-	y       int
+	beside     map[string][]diagram.Flow
+	picture    *picture
+	y, columns int
 }
 
 // draw returns the picture of a topology; landed counts placements by cluster
@@ -76,7 +77,6 @@ func draw(t *diagram.Topology, landed map[string]map[string]int) *picture {
 		topology: t, landed: landed, children: map[string][]string{}, node: map[string]diagram.Node{},
 		flows: map[[2]string][]diagram.Flow{}, seen: map[string]bool{}, boxes: map[string]box{}, beside: map[string][]diagram.Flow{}, picture: &picture{}, y: margin,
 	}
-	levels := 0
 	for i, n := range t.Nodes {
 		if i == mostDrawn {
 			d.picture.More = len(t.Nodes) - mostDrawn
@@ -84,7 +84,6 @@ func draw(t *diagram.Topology, landed map[string]map[string]int) *picture {
 		}
 		d.node[n.Name] = n
 		d.children[n.Parent] = append(d.children[n.Parent], n.Name)
-		levels = max(levels, n.Level+1)
 	}
 	for _, f := range t.Flows {
 		key := [2]string{f.From, f.To}
@@ -95,12 +94,12 @@ func draw(t *diagram.Topology, landed map[string]map[string]int) *picture {
 	}
 	var middles []int
 	for _, name := range d.children[""] {
-		middles = append(middles, d.cluster(name))
+		middles = append(middles, d.cluster(name, 1))
 	}
 	// Clusters that only a circle reaches.
 	for _, n := range t.Nodes {
 		if _, drawn := d.node[n.Name]; drawn && !d.seen[n.Name] {
-			middles = append(middles, d.cluster(n.Name))
+			middles = append(middles, d.cluster(n.Name, 1))
 		}
 	}
 	for _, n := range t.Nodes {
@@ -113,19 +112,20 @@ func draw(t *diagram.Topology, landed map[string]map[string]int) *picture {
 		}
 	}
 	d.repository(middles)
-	d.picture.Width = 2*margin + boxWidth + levels*(gapWidth+boxWidth)
+	d.picture.Width = 2*margin + boxWidth + d.columns*(gapWidth+boxWidth)
 	d.picture.Height = d.y - rowGap + margin
 	d.summary()
 	return d.picture
 }
 
-// cluster draws a cluster and all that hangs from it, and returns the height of
-// its middle.
-func (d *drawing) cluster(name string) int {
+// cluster draws a cluster in a column and all that hangs from it to the right,
+// and returns the height of its middle.
+func (d *drawing) cluster(name string, column int) int {
 	d.seen[name] = true
+	d.columns = max(d.columns, column)
 	n := d.node[name]
 	b := box{
-		X: margin + (n.Level+1)*(boxWidth+gapWidth), Width: boxWidth,
+		X: margin + column*(boxWidth+gapWidth), Width: boxWidth,
 		Kind: n.Role, Name: middle(report.Printable(name), nameColumns), Title: report.Printable(name), Role: n.Role,
 	}
 	if local := d.landed[name]["local"]; local > 0 && n.Parent != "" {
@@ -145,7 +145,7 @@ func (d *drawing) cluster(name string) int {
 	var below []int
 	for _, child := range d.children[name] {
 		if !d.seen[child] {
-			below = append(below, d.cluster(child))
+			below = append(below, d.cluster(child, column+1))
 		}
 	}
 	b.Y = top
@@ -228,12 +228,16 @@ func (d *drawing) summary() {
 			spokes++
 		}
 	}
-	rest := ""
-	if n := len(d.topology.Nodes) - hubs - spokes; n > 0 {
-		rest = fmt.Sprintf("; %s reconciled from the repository and reaching no other", many(n, "cluster"))
+	var parts []string
+	for _, p := range []struct {
+		count int
+		noun  string
+	}{{hubs, "hub"}, {spokes, "spoke"}, {len(d.topology.Nodes) - hubs - spokes, "cluster"}} {
+		if p.count > 0 {
+			parts = append(parts, many(p.count, p.noun))
+		}
 	}
-	d.picture.Summary = fmt.Sprintf("The repository is on the left, then %s with %s%s. The numbers are placements.",
-		many(hubs, "hub"), many(spokes, "spoke"), rest)
+	d.picture.Summary = "The repository is on the left, then " + strings.Join(parts, ", ") + ". The numbers are placements."
 }
 
 // middle shortens s to width runes by leaving out its middle.

@@ -209,8 +209,17 @@ func (t *tables) write(w *bufio.Writer, rules []ruleRow) error {
 		name    string
 		numbers []int
 	}{
-		{"path", t.path}, {"hop", t.hop}, {"node", t.node}, {"land", t.land}, {"info", t.info}, {"own", t.own},
-		{"kind", t.kind}, {"file", t.file}, {"place", t.place}, {"object", t.object}, {"origin", t.origin},
+		{"path", t.path},
+		{"hop", t.hop},
+		{"node", t.node},
+		{"land", t.land},
+		{"info", t.info},
+		{"own", t.own},
+		{"kind", t.kind},
+		{"file", t.file},
+		{"place", t.place},
+		{"object", t.object},
+		{"origin", t.origin},
 		{"finding", t.finding},
 	} {
 		w.WriteString(",\n\"" + table.name + "\":[")

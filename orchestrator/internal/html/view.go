@@ -126,7 +126,8 @@ func (p *page) view() *view {
 		{"analysable", c.Analysable}, {"seen_not_analysed", c.SeenNotAnalysed}, {"unresolved", c.Unresolved}, {"uncovered", c.Uncovered},
 	})
 	v.Ownership = newBar("Objects by verdict", []tally{
-		{"in_inventory", c.ObjectsByVerdict["in_inventory"]}, {"not_in_inventory", c.ObjectsByVerdict["not_in_inventory"]},
+		{"in_inventory", c.ObjectsByVerdict["in_inventory"]},
+		{"not_in_inventory", c.ObjectsByVerdict["not_in_inventory"]},
 		{"abstain", c.ObjectsByVerdict["abstain"]},
 	})
 	for _, w := range p.Header.Walls {
