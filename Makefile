@@ -4,7 +4,7 @@ GO      ?= go
 BIN     := bin
 REPO    ?=
 REV     ?= HEAD
-OUT     ?= out/report
+OUT     ?= out/$(notdir $(abspath $(or $(REPO),acme-platform-report)))
 ARGS    ?=
 
 export CGO_ENABLED = 0

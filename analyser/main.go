@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"runtime/debug"
+	"strings"
 
 	"google.golang.org/grpc"
 
@@ -33,7 +33,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 // softLimit the collector works as hard as it must.
 const (
 	gcPercent = 400
-	softLimit = 512 << 20
+	softLimit = 1 << 30
 )
 
 func run(args []string, log io.Writer) int {

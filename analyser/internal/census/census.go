@@ -71,6 +71,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			return out
 		},
 	}, finding.Rules())
+	c.OriginURL, c.BytesRead = w.originURL(), snap.BytesRead()
 	c.Clusters = w.clusters()
 	for _, r := range w.roots {
 		c.Roots = append(c.Roots, r.Root)

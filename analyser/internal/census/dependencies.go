@@ -2,10 +2,12 @@ package census
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/finding"
+	"github.com/gitops-reach/reach/analyser/internal/graph"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 )
@@ -19,7 +21,41 @@ import (
 // the name is one of the other kind, or everything on the cluster is known.
 func (w *worklist) dependencies() {
 	w.missingNames()
+	w.circles()
 	for w.waiting() {
+	}
+}
+
+// circles blocks the Kustomizations that wait for each other, or for
+// themselves: none of them ever becomes ready first.
+func (w *worklist) circles() {
+	var g graph.Graph[string]
+	by, waits := map[string][]*placement.Applied{}, map[*placement.Applied]controller.Dependency{}
+	node := func(on cluster.Name, namespace, name string) string {
+		return string(on) + " " + namespace + "/" + name
+	}
+	for _, a := range w.applied {
+		if a.State != placement.Resolved || a.Blocked != nil {
+			continue
+		}
+		n := node(a.Cluster, a.Sync.Object.Namespace, a.Sync.Object.Name)
+		by[n] = append(by[n], a)
+		for _, d := range a.Sync.DependsOn {
+			if !d.OwnCheck {
+				g.AddEdge(n, node(a.Cluster, d.Namespace, d.Name))
+				waits[a] = d
+			}
+		}
+	}
+	for _, circle := range g.Cycles() {
+		for _, n := range circle {
+			for _, a := range by[n] {
+				w.block(a, placement.Outcome{
+					State: placement.StateUnresolved, Reason: dependencyNotReady, Pos: waits[a].Pos,
+					Detail: "the Kustomizations wait for each other by dependsOn: " + strings.Join(circle, ", "),
+				})
+			}
+		}
 	}
 }
 

@@ -76,6 +76,9 @@ func (e *RootNotFoundError) Error() string {
 
 // Census is the result.
 type Census struct {
+	// OriginURL is the URL from which the roots' sources take this repository,
+	// without user and password; empty when none says.
+	OriginURL  string
 	Positions  *position.Set
 	Clusters   []Cluster
 	Roots      []placement.Root

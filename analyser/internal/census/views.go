@@ -118,6 +118,20 @@ func (w *worklist) homes() []source.Home {
 	return out
 }
 
+// originURL is the first URL of the roots' sources, without user and password.
+func (w *worklist) originURL() string {
+	for _, h := range w.homes() {
+		scheme, rest, ok := strings.Cut(h.URL, "://")
+		if h.Kind != "GitRepository" || !ok {
+			continue
+		}
+		if host, path, ok := strings.Cut(rest, "/"); ok {
+			return scheme + "://" + host[strings.LastIndexByte(host, '@')+1:] + "/" + path
+		}
+	}
+	return ""
+}
+
 // mapped reports that the configuration decides about a source.
 func (w *worklist) mapped(src controller.Source, on cluster.Name) bool {
 	return len(w.req.Sources) > 0 && source.Resolve(src, string(on), nil, w.req.Sources) != source.Resolve(src, string(on), nil, nil)

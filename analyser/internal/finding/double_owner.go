@@ -42,6 +42,9 @@ var doubleOwner = &Rule{
 			var names []string
 			for _, o := range owners[w] {
 				n := string(o.ControllerCluster) + ": " + o.Applied.Controller()
+				if o.Applied.State == placement.Suspended {
+					n += " (suspended)"
+				}
 				if !slices.Contains(names, n) {
 					names = append(names, n)
 				}
@@ -50,11 +53,16 @@ var doubleOwner = &Rule{
 				continue
 			}
 			slices.Sort(names)
+			active := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return strings.HasSuffix(n, " (suspended)") })
 			first := owners[w][0]
 			f := aboutSync(m, first.Applied)
 			f.At = m.Positions.Position(first.Object.Origin)
 			f.Cluster, f.Kind, f.Namespace, f.Name = w.cluster, w.key.Kind, w.key.Namespace, w.key.Name
 			f.Count = len(names)
+			if len(active) < 2 {
+				// Suspending the old owner is how one hands an object over.
+				f.Severity = Warning
+			}
 			f.Message = w.key.String() + " on " + string(w.cluster) + " is applied by " + strings.Join(names, " and by ") + "."
 			if kept := keptFromPruning(owners[w]); kept > 0 && kept < len(owners[w]) {
 				f.Message += " Only some of them forbid pruning; what the object says at that moment decides, and that is what the last of them applied."

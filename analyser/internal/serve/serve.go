@@ -64,6 +64,10 @@ func (s *Service) Census(m *reachv1.CensusRequest, out reachv1.AnalyserService_C
 	if err != nil {
 		return statusOf(err)
 	}
+	if o.header.OriginUrl == "" {
+		// A clone without a remote still has a name: that of the roots' source.
+		o.header.OriginUrl = clean(result.OriginURL)
+	}
 	if err := out.Send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Header{Header: o.header}}); err != nil {
 		return err
 	}

@@ -65,6 +65,7 @@ type Snapshot struct {
 	empty   map[string]bool // directories that hold no entry, and those above them
 	once    sync.Once
 	dirs    map[string][]DirEntry
+	sizes   sync.Map // of what was read, by blob
 }
 
 // DirEntry is a name in a directory.
@@ -160,11 +161,28 @@ func (s *Snapshot) Read(p string) ([]byte, error) {
 	if !ok || !e.IsFile() {
 		return nil, fmt.Errorf("%s: %w", p, fs.ErrNotExist)
 	}
-	return s.read(e)
+	return s.ReadEntry(e)
 }
 
 // ReadEntry returns the content of an entry of this snapshot.
-func (s *Snapshot) ReadEntry(e Entry) ([]byte, error) { return s.read(e) }
+func (s *Snapshot) ReadEntry(e Entry) ([]byte, error) {
+	b, err := s.read(e)
+	if err == nil {
+		s.sizes.Store(e.Blob, int64(len(b)))
+	}
+	return b, err
+}
+
+// BytesRead is the size of everything that was read, each content once however
+// often it was asked for.
+func (s *Snapshot) BytesRead() int64 {
+	var n int64
+	s.sizes.Range(func(_, size any) bool {
+		n += size.(int64)
+		return true
+	})
+	return n
+}
 
 // IsDir reports whether a path is a directory: a proper prefix of an entry's
 // path, one that WithDirs added, or the root.

@@ -98,6 +98,11 @@ func (m Mapping) Complete(before Mapping, known Known) (Mapping, error) {
 			add(out.Repository, p.real, p.role, false)
 		}
 	}
+	for _, ref := range known.references() {
+		if _, cluster := known.Clusters[ref]; !cluster && !out.has(ref) {
+			add(out.Words, ref, "kubeconfig", true)
+		}
+	}
 	// From here on all real names are in view, those without an alias included.
 	real, taken := newMatcher(out.pairs()), map[string]bool{}
 	for _, p := range m.pairs() {
@@ -126,6 +131,32 @@ func (m Mapping) Complete(before Mapping, known Known) (Mapping, error) {
 	}
 	return out, out.validate()
 }
+
+// references are the names of the Secrets and ConfigMaps that lead to clusters
+// which nothing names: such a cluster is called
+// <controller cluster>/<namespace>/<reference>, and the reference is most often
+// named after it. Names that only say what they are tell nothing.
+func (k Known) references() []string {
+	found := map[string]bool{}
+	for name := range k.Clusters {
+		parts := strings.Split(name, "/")
+		if len(parts) < 3 {
+			continue
+		}
+		ref, _, _ := strings.Cut(parts[len(parts)-1], "#")
+		ref, _, _ = strings.Cut(ref, " ")
+		telling := slices.ContainsFunc(strings.FieldsFunc(ref, func(r rune) bool { return strings.ContainsRune("-_.", r) }), func(word string) bool {
+			return !slices.Contains(plainReference, strings.ToLower(word))
+		})
+		if telling {
+			found[ref] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// plainReference are the words of references that tell nothing.
+var plainReference = []string{"cluster", "kubeconfig", "kube", "config", "secret", "spoke", "remote", "target", "value", "workload", "admin"}
 
 func (m Mapping) has(real string) bool {
 	_, repository := m.Repository[real]

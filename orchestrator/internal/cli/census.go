@@ -164,6 +164,14 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 	if c.clone, err = clone.Locate(repository); err != nil {
 		return nil, err
 	}
+	for flag, file := range map[string]string{"--stats": f.stats, "--trace": f.trace} {
+		if file == "" {
+			continue
+		}
+		if err := outside(c.clone, file, "the file", flag); err != nil {
+			return nil, err
+		}
+	}
 	if c.place, err = findPlace(c.clone, f.out, f.aliasFile); err != nil {
 		return nil, err
 	}
