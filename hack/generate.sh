@@ -60,9 +60,9 @@ verify() {
 }
 
 case "${1:-generate}" in
-generate) build && generate . ;;
-verify) build && verify ;;
-baseline) build && buf build --exclude-source-info --output "$image" ;;
+generate) build; generate . ;;
+verify) build; verify ;;
+baseline) build; buf build --exclude-source-info --output "$image" ;;
 *)
 	echo "usage: hack/generate.sh [generate|verify|baseline]" >&2
 	exit 2

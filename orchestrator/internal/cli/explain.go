@@ -184,6 +184,9 @@ func (e *explanation) ask(ctx context.Context, start starter) (*reachv1.ExplainR
 		return nil, err
 	}
 	defer a.Close()
+	if err := sealMode(sealAuto).sealed(a.Hello()); err != nil {
+		return nil, err
+	}
 	x, ok := a.(explainer)
 	if !ok {
 		return nil, errors.New("this analyser cannot explain objects")
