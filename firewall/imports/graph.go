@@ -7,8 +7,8 @@
 // module, and every standard library package with a capability, has a reason.
 //
 // What it cannot see: whether code that is imported is ever called (the linked
-// binary answers that, package symbols), and what the linker is told by
-// go:linkname (which needs unsafe, listed as a capability).
+// binary answers that, package symbols), and what a linkname directive tells the
+// linker (which needs unsafe, listed as a capability).
 package imports
 
 import (

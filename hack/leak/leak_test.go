@@ -67,7 +67,8 @@ func repository(t *testing.T, dir string) map[string]string {
 		}
 	}
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."},
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
 		{"-c", "user.name=a", "-c", "user.email=a@acme.example", "commit", "-q", "-m", "a"},
 	} {
 		c := exec.Command("git", append([]string{"-C", dir}, args...)...)

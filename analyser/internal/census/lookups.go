@@ -241,12 +241,16 @@ func (w *worklist) release(a *placement.Applied, o *kustomize.Object, r *control
 		// The HelmRelease is an object on the spoke; nothing is known to
 		// install its chart there.
 		out.Class = placement.RemoteDirect
-		out.Outcome = placement.Outcome{State: placement.SpokeApplied, Reason: "controller_unknown", Pos: r.Pos,
-			Detail: "the HelmRelease is applied to " + string(a.Target) + ", where nothing shows that helm-controller runs"}
+		out.Outcome = placement.Outcome{
+			State: placement.SpokeApplied, Reason: "controller_unknown", Pos: r.Pos,
+			Detail: "the HelmRelease is applied to " + string(a.Target) + ", where nothing shows that helm-controller runs",
+		}
 	case r.Chart != nil && w.chartDenied(out):
 	case r.Suspend:
-		out.Outcome = placement.Outcome{State: placement.Suspended, Reason: "suspended", Pos: r.Pos,
-			Detail: "spec.suspend is true: the release stays as it was installed last"}
+		out.Outcome = placement.Outcome{
+			State: placement.Suspended, Reason: "suspended", Pos: r.Pos,
+			Detail: "spec.suspend is true: the release stays as it was installed last",
+		}
 	}
 	if r.KubeConfig != nil {
 		out.Target = w.spoke(a.Target, *r.KubeConfig)
@@ -311,8 +315,10 @@ func (w *worklist) chart(out *placement.Release) {
 		f = engine.Directory(f)
 		values[f] = true
 		if e, ok := view.Lookup(f); (!ok || !e.IsFile()) && !c.IgnoreMissingValuesFiles && source.Unknown(view, f) == nil && out.ChartBlocked == nil && out.State == placement.Resolved {
-			out.Outcome = placement.Outcome{State: placement.PathMissing, Reason: "path_missing", Pos: c.Pos,
-				Detail: "there is no values file " + quote(f) + " in the artifact of " + c.Source.String()}
+			out.Outcome = placement.Outcome{
+				State: placement.PathMissing, Reason: "path_missing", Pos: c.Pos,
+				Detail: "there is no values file " + quote(f) + " in the artifact of " + c.Source.String(),
+			}
 			out.ChartBlocked = &out.Outcome
 		}
 	}
@@ -331,8 +337,10 @@ func (w *worklist) chart(out *placement.Release) {
 		}
 	}
 	if len(out.Files) == 0 && out.ChartBlocked == nil && out.State == placement.Resolved {
-		out.Outcome = placement.Outcome{State: placement.PathMissing, Reason: "path_missing", Pos: c.Pos,
-			Detail: "there is no directory " + quote(dir) + " in the artifact of " + c.Source.String()}
+		out.Outcome = placement.Outcome{
+			State: placement.PathMissing, Reason: "path_missing", Pos: c.Pos,
+			Detail: "there is no directory " + quote(dir) + " in the artifact of " + c.Source.String(),
+		}
 	}
 }
 

@@ -213,8 +213,10 @@ func (w *worklist) evaluate(a *placement.Applied) {
 	case a.Blocked == nil && !usable:
 		a.Blocked = &a.Outcome
 	case a.Blocked != nil && usable:
-		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: "parent_" + a.Blocked.Reason,
-			Detail: "the object comes from " + a.Parent.Controller() + ": " + a.Blocked.Detail, Pos: a.Sync.Pos}
+		a.Outcome = placement.Outcome{
+			State: placement.StateUnresolved, Reason: "parent_" + a.Blocked.Reason,
+			Detail: "the object comes from " + a.Parent.Controller() + ": " + a.Blocked.Detail, Pos: a.Sync.Pos,
+		}
 	}
 	if a.Result == nil {
 		return
@@ -236,8 +238,10 @@ func (w *worklist) evaluate(a *placement.Applied) {
 func (w *worklist) decide(a *placement.Applied) {
 	a.Outcome = placement.Outcome{State: placement.Resolved}
 	if depth(a) >= cmp.Or(w.req.Limits.Depth, defaultDepth) {
-		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: "too_deep",
-			Detail: "Kustomizations nest deeper than the limit", Pos: a.Sync.Pos}
+		a.Outcome = placement.Outcome{
+			State: placement.StateUnresolved, Reason: "too_deep",
+			Detail: "Kustomizations nest deeper than the limit", Pos: a.Sync.Pos,
+		}
 		return
 	}
 	if p := a.Sync.Problem; p != nil {
@@ -278,8 +282,10 @@ func (w *worklist) decide(a *placement.Applied) {
 	}
 	a.Directory, a.HasDirectory = w.origin(view, dir)
 	if a.Sync.Suspend && a.State == placement.Resolved {
-		a.Outcome = placement.Outcome{State: placement.Suspended, Reason: "suspended", Pos: a.Sync.Pos,
-			Detail: "spec.suspend is true: the cluster keeps what was applied last"}
+		a.Outcome = placement.Outcome{
+			State: placement.Suspended, Reason: "suspended", Pos: a.Sync.Pos,
+			Detail: "spec.suspend is true: the cluster keeps what was applied last",
+		}
 	}
 	a.Result = w.build(a, view, engine)
 	if a.State != placement.Resolved && a.State != placement.Suspended {
@@ -302,8 +308,10 @@ func (w *worklist) decide(a *placement.Applied) {
 		// Nothing of the build is known: that is not a build of nothing.
 		a.Outcome = placement.Outcome{State: placement.StateUnresolved, Reason: b.Unresolved.Code, Detail: b.Unresolved.Message, Pos: b.Unresolved.Pos}
 	case a.Root == nil && a.Parent != nil && a.Parent.Target == a.Cluster && a.Cluster != a.Parent.Cluster && !w.runs(a.Cluster, "kustomize-controller", w.prev):
-		a.Outcome = placement.Outcome{State: placement.SpokeApplied, Reason: "controller_unknown", Pos: a.Sync.Pos,
-			Detail: "the object is applied to " + string(a.Cluster) + ", where nothing shows that kustomize-controller runs"}
+		a.Outcome = placement.Outcome{
+			State: placement.SpokeApplied, Reason: "controller_unknown", Pos: a.Sync.Pos,
+			Detail: "the object is applied to " + string(a.Cluster) + ", where nothing shows that kustomize-controller runs",
+		}
 	}
 }
 
@@ -313,8 +321,10 @@ func noKey(ref controller.KubeConfigRef) placement.Outcome {
 	if key == "" {
 		key = "value or value.yaml"
 	}
-	return placement.Outcome{State: placement.Failed, Reason: "kubeconfig_key_missing", Pos: ref.Pos,
-		Detail: "Secret " + ref.Namespace + "/" + ref.Name + " has no key " + key}
+	return placement.Outcome{
+		State: placement.Failed, Reason: "kubeconfig_key_missing", Pos: ref.Pos,
+		Detail: "Secret " + ref.Namespace + "/" + ref.Name + " has no key " + key,
+	}
 }
 
 func (w *worklist) missing(a *placement.Applied, view *controller.View, dir string, out placement.Outcome) {

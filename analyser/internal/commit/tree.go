@@ -201,7 +201,7 @@ const meanPath = 256
 func (l *lister) checkPath(path string) error {
 	limits := l.repository.limits
 	if len(path) > limits.MaxPath {
-		return fmt.Errorf("%w: a path longer than %d bytes: %.200q...", ErrLimit, limits.MaxPath, path)
+		return fmt.Errorf("%w: a path longer than %d bytes, which starts with %.200q", ErrLimit, limits.MaxPath, path)
 	}
 	if l.pathBytes += len(path); l.pathBytes > limits.MaxFiles*meanPath+limits.MaxPath {
 		return fmt.Errorf("%w: the paths of all files are longer than %d bytes each in the mean of --max-files", ErrLimit, meanPath)

@@ -26,25 +26,22 @@ var separator = []byte("\n---")
 // the line end before a separator as part of it: of two separators in a row
 // the second is text.
 func nextPart(content []byte, line int) (p part, rest []byte, restLine int) {
-	for from := 0; ; {
-		i := bytes.Index(content[from:], separator)
-		if i < 0 {
-			return part{text: content, line: line, last: true}, nil, 0
-		}
-		i += from
-		end := bytes.IndexByte(content[i+1:], '\n')
-		if end < 0 {
-			return part{text: content, line: line, last: true}, nil, 0
-		}
-		end += i + 1
-		after := bytes.TrimSpace(content[i+len(separator) : end])
-		p = part{text: content[: i+1 : i+1], line: line}
-		if len(after) > 0 && after[0] != '#' {
-			p.bad = true
-			return p, nil, line + bytes.Count(p.text, newline) + 1
-		}
-		return p, content[end+1:], line + bytes.Count(p.text, newline) + 1
+	i := bytes.Index(content, separator)
+	if i < 0 {
+		return part{text: content, line: line, last: true}, nil, 0
 	}
+	end := bytes.IndexByte(content[i+1:], '\n')
+	if end < 0 {
+		return part{text: content, line: line, last: true}, nil, 0
+	}
+	end += i + 1
+	after := bytes.TrimSpace(content[i+len(separator) : end])
+	p = part{text: content[: i+1 : i+1], line: line}
+	if len(after) > 0 && after[0] != '#' {
+		p.bad = true
+		return p, nil, line + bytes.Count(p.text, newline) + 1
+	}
+	return p, content[end+1:], line + bytes.Count(p.text, newline) + 1
 }
 
 var newline = []byte{'\n'}

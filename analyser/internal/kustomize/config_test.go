@@ -2,7 +2,6 @@ package kustomize
 
 import (
 	"flag"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -97,7 +96,7 @@ func upstreamFieldSpecs(t *testing.T) []byte {
 		case *ast.BinaryExpr:
 			return value(e.X) + value(e.Y)
 		}
-		t.Fatal(fmt.Sprintf("constant of form %T", e))
+		t.Fatalf("constant of form %T", e)
 		return ""
 	}
 	var parts []string

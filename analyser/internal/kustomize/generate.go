@@ -74,12 +74,12 @@ func (t *target) runGenerators(acc *accumulation) error {
 		}
 		list = append(list, g...)
 	}
-	for i, c := range t.k.HelmCharts {
-		pos := t.file.at("helmCharts", i)
-		if t.file.item("helmCharts", i) == nil {
+	if len(t.k.HelmCharts) > 0 {
+		pos := t.file.at("helmCharts", 0)
+		if t.file.item("helmCharts", 0) == nil {
 			pos = t.file.field("helmChartInflationGenerator")
 		}
-		t.outside.external = append(t.outside.external, External{Kind: externalChart, URL: chartURL(c), Pos: pos})
+		t.outside.external = append(t.outside.external, External{Kind: externalChart, URL: chartURL(t.k.HelmCharts[0]), Pos: pos})
 		return fail(codePlugin, pos, "helmCharts needs kustomize to run helm, which is switched off")
 	}
 	more, err := t.externalGenerators()

@@ -111,16 +111,6 @@ func duplicateID(e *entry, id resid.ResId) *Failure {
 	}
 }
 
-// of returns the entry of a resource, or nil.
-func (m *resources) of(r *resource.Resource) *entry {
-	for _, e := range m.list {
-		if e.res == r {
-			return e
-		}
-	}
-	return nil
-}
-
 func (m *resources) Size() int { return len(m.list) }
 
 // Resources hands out all resources for change.

@@ -30,8 +30,10 @@ func TestResolve(t *testing.T) {
 		{"C09: another repository", git("https://example.com/o/pomerium", "branch:main"), home, nil, OtherRepository, ""},
 		{"another port cannot be told", git("ssh://git@example.com:2222/o/fleet", "branch:main"), home, nil, Undecided, ""},
 		{"no root tells the URL", git("https://example.com/o/fleet", "branch:main"), nil, nil, Undecided, ""},
-		{"a second root with another ref", git("https://example.com/o/fleet", "branch:dev"),
-			append(home, Home{Kind: "GitRepository", URL: "https://example.com/o/fleet", Ref: "branch:dev"}), nil, ThisCommit, ""},
+		{
+			"a second root with another ref", git("https://example.com/o/fleet", "branch:dev"),
+			append(home, Home{Kind: "GitRepository", URL: "https://example.com/o/fleet", Ref: "branch:dev"}), nil, ThisCommit, "",
+		},
 		{"C10: an OCI artifact", oci, home, nil, Undecided, ""},
 		{"an OCI root", oci, []Home{{Kind: "OCIRepository", URL: "oci://example.com/fleet", Ref: "tag:latest", Subdirectory: "./k8s/"}}, nil, ThisCommit, "k8s"},
 		{"mapped", oci, home, []Mapping{{Kind: "OCIRepository", Name: "x", Subdirectory: "kubernetes"}}, ThisCommit, "kubernetes"},

@@ -19,9 +19,11 @@ func TestNormaliseEqual(t *testing.T) {
 		{"https://git.example.com/org/repo"},
 		{"https://git.example.com:8443/org/repo", "https://x@git.example.com:08443/org/repo.git"},
 		{"ssh://git@git.example.com:2222/org/repo"},
-		{"https://dev.azure.com/Org/My%20Project/_git/repo", "https://org@dev.azure.com/org/My Project/_git/repo",
+		{
+			"https://dev.azure.com/Org/My%20Project/_git/repo", "https://org@dev.azure.com/org/My Project/_git/repo",
 			"git@ssh.dev.azure.com:v3/org/My%20Project/repo", "ssh://git@ssh.dev.azure.com:22/v3/org/My%20Project/repo",
-			"https://org.visualstudio.com/DefaultCollection/My%20Project/_git/repo", "https://org.visualstudio.com/My%20Project/_git/repo"},
+			"https://org.visualstudio.com/DefaultCollection/My%20Project/_git/repo", "https://org.visualstudio.com/My%20Project/_git/repo",
+		},
 		{"oci://ghcr.io/org/repo", "oci://GHCR.io:443/org/repo/"},
 		{"https://ghcr.io/org/repo"},
 		{"file:///srv/git/repo.git", "/srv/git/repo", "file://localhost/srv/git/./repo/", "file:/srv/git/repo"},

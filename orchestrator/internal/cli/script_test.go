@@ -43,9 +43,12 @@ func TestScript(t *testing.T) {
 				// 2025-12-03 10:53:20 UTC, three days after the commit of STREAM.
 				{"SOURCE_DATE_EPOCH", "1764759200"},
 				{"GIT_CONFIG_NOSYSTEM", "1"},
-				{"GIT_AUTHOR_NAME", "Acme"}, {"GIT_AUTHOR_EMAIL", "acme@acme.example"},
-				{"GIT_COMMITTER_NAME", "Acme"}, {"GIT_COMMITTER_EMAIL", "acme@acme.example"},
-				{"GIT_AUTHOR_DATE", "2025-11-30T10:53:20Z"}, {"GIT_COMMITTER_DATE", "2025-11-30T10:53:20Z"},
+				{"GIT_AUTHOR_NAME", "Acme"},
+				{"GIT_AUTHOR_EMAIL", "acme@acme.example"},
+				{"GIT_COMMITTER_NAME", "Acme"},
+				{"GIT_COMMITTER_EMAIL", "acme@acme.example"},
+				{"GIT_AUTHOR_DATE", "2025-11-30T10:53:20Z"},
+				{"GIT_COMMITTER_DATE", "2025-11-30T10:53:20Z"},
 			} {
 				env.Setenv(v[0], v[1])
 			}
