@@ -33,7 +33,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 // softLimit the collector works as hard as it must.
 const (
 	gcPercent = 400
-	softLimit = 1 << 30
+	softLimit = 640 << 20
 )
 
 func run(args []string, log io.Writer) int {

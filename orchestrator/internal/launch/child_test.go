@@ -60,7 +60,7 @@ func childMain(fault string) {
 	switch action {
 	case "http1":
 		fmt.Print("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n400 Bad Request")
-		select {}
+		forever()
 	case "prints":
 		fmt.Print("usage: reach-analyser REPOSITORY\n\x1b[31mred\x1b[0m\n")
 		os.Exit(2)
@@ -139,12 +139,12 @@ func (f *fake) at(stage string) {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "panic":
 		go panic("boom at " + stage)
-		select {}
+		forever()
 	case "hang":
-		select {}
+		forever()
 	case "spill": // raw bytes into the stream
 		os.Stdout.WriteString("debug: this library prints to standard output\n")
-		select {}
+		forever()
 	case "noise": // floods standard error
 		for line := bytes.Repeat([]byte("noise on standard error\n"), 1000); ; {
 			os.Stderr.Write(line)
@@ -307,3 +307,11 @@ func (c *served) RemoteAddr() net.Addr             { return addr{} }
 func (c *served) SetDeadline(time.Time) error      { return nil }
 func (c *served) SetReadDeadline(time.Time) error  { return nil }
 func (c *served) SetWriteDeadline(time.Time) error { return nil }
+
+// forever hangs. A sleep, because a program without cgo that waits for nothing
+// at all is ended by the runtime as a deadlock.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
