@@ -20,6 +20,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/commit"
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/controller/flux"
+	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/sandbox"
 	"github.com/gitops-reach/reach/analyser/internal/serve"
 	"github.com/gitops-reach/reach/analyser/internal/serve/stdio"
@@ -78,6 +79,7 @@ func run(args []string, log io.Writer) int {
 			return location.Open(commit.Limits{MaxBlob: l.GetMaxBlobBytes(), MaxFiles: int(l.GetMaxFiles())})
 		},
 	}
+	go kustomize.Prepare() // beside the listing of the commit
 	server := grpc.NewServer(stdio.ServerOptions()...)
 	reachv1.RegisterAnalyserServiceServer(server, answers(service))
 	if err := stdio.Serve(server, conn); err != nil {
