@@ -31,6 +31,9 @@ func build(t *testing.T, pkg, out string) {
 // TestEveryWriterIsPoisoned touches each writer and wants it to panic by its
 // own name: without this, a poison that has no effect would prove nothing.
 func TestEveryWriterIsPoisoned(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	touch := filepath.Join(t.TempDir(), "touch")
 	build(t, "./testdata/touch", touch)
 	names := []string{"os.OpenFile"}
@@ -51,6 +54,9 @@ func TestEveryWriterIsPoisoned(t *testing.T) {
 // the poisoned library: of acme-platform, in which every kind of layer,
 // source and finding occurs.
 func TestCensusTouchesNoWriter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	dir := t.TempDir()
 	analyser := filepath.Join(dir, "reach-analyser")
 	build(t, "../../analyser", analyser)

@@ -144,6 +144,9 @@ var known = map[string]bool{"replacementsource": true}
 
 // No output of a census holds a secret, however it is written.
 func TestNoSecretLeaves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	clone := t.TempDir()
 	places := repository(t, clone)
 	for _, flags := range [][]string{{"--names", "real"}, nil} {
@@ -186,6 +189,9 @@ var plain = map[string]bool{"configliteral": true, "substitute": true, "values":
 
 // No explanation of an object holds a secret either.
 func TestNoSecretIsExplained(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	clone, out := t.TempDir(), t.TempDir()
 	places := repository(t, clone)
 	reach, _ := programs(t)
@@ -231,6 +237,9 @@ func TestNoSecretIsExplained(t *testing.T) {
 
 // The search finds what is there.
 func TestSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	value := marker("a")
 	for _, text := range []string{
 		value, "x" + value, strings.ToUpper(value),

@@ -103,6 +103,9 @@ var hostile = []struct {
 // TestHostileFilesAreBounded reads every one within a time and a memory that
 // no limit would have to be raised for.
 func TestHostileFilesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	const (
 		seconds = 60
 		memory  = 1 << 30

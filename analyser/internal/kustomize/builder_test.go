@@ -158,6 +158,9 @@ func TestLines(t *testing.T) {
 // TestHostile builds repositories that are made to cost much, and wants an end
 // soon: an answer, or one that says which limit was reached.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	files := map[string]string{}
 	put := func(name, format string, args ...any) { files[name] = fmt.Sprintf(format, args...) }
 	// Each level uses the one below twice: 2^40 objects.

@@ -56,6 +56,9 @@ func whole(b *Build, positions *position.Set, lines bool) string {
 // everything, the third in all but the lines of values that steps computed, which
 // only a trace knows.
 func TestSharing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	for name, view := range archives(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) { sharing(t, view) })
 	}

@@ -24,6 +24,9 @@ import (
 // Every way in which a child can go wrong, at every stage, has an error that
 // names the cause, within bounded time, and leaves no process behind.
 func TestFailures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	const before = "before it answered Hello"
 	const noHeader = "before it sent the header"
 	const early = "after 1 messages, while sending the header"
