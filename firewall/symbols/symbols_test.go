@@ -66,6 +66,9 @@ func wants(t *testing.T, dir string) []string {
 // Every planted program is convicted of what it can do and of nothing else,
 // with its symbol table and without.
 func TestPlanted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	rules := committedRules(t)
 	rules.Requires, rules.Readonlys = nil, nil // they are not the analyser
 	dirs, err := filepath.Glob(binaries + "/*")

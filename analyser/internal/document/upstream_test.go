@@ -199,6 +199,9 @@ func meaning(n *yaml.Node) string {
 }
 
 func TestCorpusReadsAsUpstream(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	n := 0
 	for path, content := range corpus(t) {
 		n++

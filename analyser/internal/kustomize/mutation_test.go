@@ -19,6 +19,9 @@ var (
 // TestMutations damages one file of a repository at a time and compares the
 // builds that read it with krusty's.
 func TestMutations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	var all tally
 	for _, dir := range corpus(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {

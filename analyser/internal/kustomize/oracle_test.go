@@ -408,6 +408,9 @@ func usesSchema(s *snapshot.Snapshot) bool {
 // TestCorpus compares every kustomization file of every repository of the
 // corpus with krusty, object by object.
 func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: not with -short")
+	}
 	var all tally
 	for _, dir := range corpus(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
