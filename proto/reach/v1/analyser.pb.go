@@ -237,8 +237,9 @@ type CensusRequest struct {
 	Spokes []*SpokeMapping `protobuf:"bytes,4,rep,name=spokes,proto3" json:"spokes,omitempty"`
 	// What the user states about clusters.
 	Clusters []*ClusterStatement `protobuf:"bytes,5,rep,name=clusters,proto3" json:"clusters,omitempty"`
-	// What a person's read-only access to clusters showed. Empty: every
-	// ownership verdict is an abstention with the reason not_asked.
+	// Controllers that a person's read-only access to clusters showed. All other
+	// facts come through Facts; without any, every ownership verdict is an
+	// abstention with the reason not_asked.
 	Facts []*ClusterFacts `protobuf:"bytes,6,rep,name=facts,proto3" json:"facts,omitempty"`
 	// Zero values mean the default of each limit.
 	Limits *Limits `protobuf:"bytes,7,opt,name=limits,proto3" json:"limits,omitempty"`
@@ -1363,9 +1364,10 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"origin_url\x18\x04 \x01(\tR\toriginUrl\x12(\n" +
 	"\x05walls\x18\x05 \x03(\v2\x12.reach.v1.SealWallR\x05walls\x12\x18\n" +
 	"\ashallow\x18\x06 \x01(\bR\ashallow\x12\x18\n" +
-	"\apartial\x18\a \x01(\bR\apartial2\xca\x01\n" +
+	"\apartial\x18\a \x01(\bR\apartial2\x86\x02\n" +
 	"\x0fAnalyserService\x128\n" +
-	"\x05Hello\x12\x16.reach.v1.HelloRequest\x1a\x17.reach.v1.HelloResponse\x12=\n" +
+	"\x05Hello\x12\x16.reach.v1.HelloRequest\x1a\x17.reach.v1.HelloResponse\x12:\n" +
+	"\x05Facts\x12\x16.reach.v1.FactsRequest\x1a\x17.reach.v1.FactsResponse(\x01\x12=\n" +
 	"\x06Census\x12\x17.reach.v1.CensusRequest\x1a\x18.reach.v1.CensusResponse0\x01\x12>\n" +
 	"\aExplain\x12\x18.reach.v1.ExplainRequest\x1a\x19.reach.v1.ExplainResponseB6Z4github.com/gitops-reach/reach/proto/reach/v1;reachv1b\x06proto3"
 
@@ -1414,6 +1416,8 @@ var file_reach_v1_analyser_proto_goTypes = []any{
 	(*ObjectBuild)(nil),           // 28: reach.v1.ObjectBuild
 	(*Cluster)(nil),               // 29: reach.v1.Cluster
 	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*FactsRequest)(nil),          // 31: reach.v1.FactsRequest
+	(*FactsResponse)(nil),         // 32: reach.v1.FactsResponse
 }
 var file_reach_v1_analyser_proto_depIdxs = []int32{
 	2,  // 0: reach.v1.HelloResponse.walls:type_name -> reach.v1.SealWall
@@ -1446,13 +1450,15 @@ var file_reach_v1_analyser_proto_depIdxs = []int32{
 	30, // 27: reach.v1.Header.commit_time:type_name -> google.protobuf.Timestamp
 	2,  // 28: reach.v1.Header.walls:type_name -> reach.v1.SealWall
 	0,  // 29: reach.v1.AnalyserService.Hello:input_type -> reach.v1.HelloRequest
-	3,  // 30: reach.v1.AnalyserService.Census:input_type -> reach.v1.CensusRequest
-	9,  // 31: reach.v1.AnalyserService.Explain:input_type -> reach.v1.ExplainRequest
-	1,  // 32: reach.v1.AnalyserService.Hello:output_type -> reach.v1.HelloResponse
-	8,  // 33: reach.v1.AnalyserService.Census:output_type -> reach.v1.CensusResponse
-	10, // 34: reach.v1.AnalyserService.Explain:output_type -> reach.v1.ExplainResponse
-	32, // [32:35] is the sub-list for method output_type
-	29, // [29:32] is the sub-list for method input_type
+	31, // 30: reach.v1.AnalyserService.Facts:input_type -> reach.v1.FactsRequest
+	3,  // 31: reach.v1.AnalyserService.Census:input_type -> reach.v1.CensusRequest
+	9,  // 32: reach.v1.AnalyserService.Explain:input_type -> reach.v1.ExplainRequest
+	1,  // 33: reach.v1.AnalyserService.Hello:output_type -> reach.v1.HelloResponse
+	32, // 34: reach.v1.AnalyserService.Facts:output_type -> reach.v1.FactsResponse
+	8,  // 35: reach.v1.AnalyserService.Census:output_type -> reach.v1.CensusResponse
+	10, // 36: reach.v1.AnalyserService.Explain:output_type -> reach.v1.ExplainResponse
+	33, // [33:37] is the sub-list for method output_type
+	29, // [29:33] is the sub-list for method input_type
 	29, // [29:29] is the sub-list for extension type_name
 	29, // [29:29] is the sub-list for extension extendee
 	0,  // [0:29] is the sub-list for field type_name

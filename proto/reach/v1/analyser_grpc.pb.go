@@ -35,6 +35,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	AnalyserService_Hello_FullMethodName   = "/reach.v1.AnalyserService/Hello"
+	AnalyserService_Facts_FullMethodName   = "/reach.v1.AnalyserService/Facts"
 	AnalyserService_Census_FullMethodName  = "/reach.v1.AnalyserService/Census"
 	AnalyserService_Explain_FullMethodName = "/reach.v1.AnalyserService/Explain"
 )
@@ -49,6 +50,14 @@ type AnalyserServiceClient interface {
 	// Hello must be the first call. It agrees on a protocol version and says
 	// which walls of the seal stand. FAILED_PRECONDITION: no common version.
 	Hello(ctx context.Context, in *HelloRequest, opts ...grpc.CallOption) (*HelloResponse, error)
+	// Facts hands over what read-only access to clusters showed, before Census or
+	// Explain and any number of times. What was told is kept for the calls that
+	// follow in this process.
+	//
+	// INVALID_ARGUMENT: a fact contradicts the protocol, as entries of a holder
+	// that was not told. RESOURCE_EXHAUSTED: more facts than a process keeps
+	// (ten million objects and entries).
+	Facts(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[FactsRequest, FactsResponse], error)
 	// Census analyses one commit and streams the result: first Header, then
 	// every record, ordered by kind as in CensusResponse and sorted within a
 	// kind, last Summary. A stream that ends without a Summary is incomplete
@@ -90,9 +99,22 @@ func (c *analyserServiceClient) Hello(ctx context.Context, in *HelloRequest, opt
 	return out, nil
 }
 
+func (c *analyserServiceClient) Facts(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[FactsRequest, FactsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &AnalyserService_ServiceDesc.Streams[0], AnalyserService_Facts_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FactsRequest, FactsResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AnalyserService_FactsClient = grpc.ClientStreamingClient[FactsRequest, FactsResponse]
+
 func (c *analyserServiceClient) Census(ctx context.Context, in *CensusRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CensusResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &AnalyserService_ServiceDesc.Streams[0], AnalyserService_Census_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &AnalyserService_ServiceDesc.Streams[1], AnalyserService_Census_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +151,14 @@ type AnalyserServiceServer interface {
 	// Hello must be the first call. It agrees on a protocol version and says
 	// which walls of the seal stand. FAILED_PRECONDITION: no common version.
 	Hello(context.Context, *HelloRequest) (*HelloResponse, error)
+	// Facts hands over what read-only access to clusters showed, before Census or
+	// Explain and any number of times. What was told is kept for the calls that
+	// follow in this process.
+	//
+	// INVALID_ARGUMENT: a fact contradicts the protocol, as entries of a holder
+	// that was not told. RESOURCE_EXHAUSTED: more facts than a process keeps
+	// (ten million objects and entries).
+	Facts(grpc.ClientStreamingServer[FactsRequest, FactsResponse]) error
 	// Census analyses one commit and streams the result: first Header, then
 	// every record, ordered by kind as in CensusResponse and sorted within a
 	// kind, last Summary. A stream that ends without a Summary is incomplete
@@ -162,6 +192,9 @@ type UnimplementedAnalyserServiceServer struct{}
 
 func (UnimplementedAnalyserServiceServer) Hello(context.Context, *HelloRequest) (*HelloResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Hello not implemented")
+}
+func (UnimplementedAnalyserServiceServer) Facts(grpc.ClientStreamingServer[FactsRequest, FactsResponse]) error {
+	return status.Error(codes.Unimplemented, "method Facts not implemented")
 }
 func (UnimplementedAnalyserServiceServer) Census(*CensusRequest, grpc.ServerStreamingServer[CensusResponse]) error {
 	return status.Error(codes.Unimplemented, "method Census not implemented")
@@ -207,6 +240,13 @@ func _AnalyserService_Hello_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _AnalyserService_Facts_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(AnalyserServiceServer).Facts(&grpc.GenericServerStream[FactsRequest, FactsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type AnalyserService_FactsServer = grpc.ClientStreamingServer[FactsRequest, FactsResponse]
 
 func _AnalyserService_Census_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(CensusRequest)
@@ -254,6 +294,11 @@ var AnalyserService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Facts",
+			Handler:       _AnalyserService_Facts_Handler,
+			ClientStreams: true,
+		},
 		{
 			StreamName:    "Census",
 			Handler:       _AnalyserService_Census_Handler,

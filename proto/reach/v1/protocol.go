@@ -15,6 +15,14 @@ const (
 	MaxResponseBytes = 4 << 20
 
 	// MaxRequestBytes is the size of the largest message that an analyser
-	// accepts. Requests carry the inventories of whole clusters.
+	// accepts.
 	MaxRequestBytes = 64 << 20
+
+	// FactsBytes is how large a FactsRequest should be made, and MaxFactsBytes
+	// the size above which the analyser refuses one.
+	FactsBytes    = 1 << 20
+	MaxFactsBytes = 4 << 20
+
+	// MaxFacts is how many objects and inventory entries a process keeps.
+	MaxFacts = 10_000_000
 )
