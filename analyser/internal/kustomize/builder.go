@@ -153,6 +153,10 @@ func (r *run) top(out *Build, f *kfile) {
 		return
 	}
 	out.Objects, out.Unresolved = objects, t.outside.unresolved
+	if i := slices.IndexFunc(objects, func(o *Object) bool { return o.Unwritable != nil }); i >= 0 {
+		out.fail(objects[i].Unwritable)
+		out.Unwritten = objects
+	}
 }
 
 // mergeExternal returns all external inputs, each once, sorted.

@@ -252,7 +252,8 @@ func (acc *accumulation) dropLocal() error {
 }
 
 // object makes the result of an entry: without the annotations that kustomize
-// writes for itself, and with the others as text.
+// writes for itself, and with the others as text. One that kustomize builds and
+// cannot write says so in Unwritable.
 func (e *entry) object(drop []string) (*Object, error) {
 	n := e.res.YNode()
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -262,19 +263,22 @@ func (e *entry) object(drop []string) (*Object, error) {
 		n = e.own().YNode()
 		writeAnnotations(n, drop)
 	}
+	id := e.res.CurId()
+	o := &Object{
+		Ref:  object.Ref{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
+		Node: n, Origin: e.origin, Written: e.written, Steps: slices.Clip(e.steps), UnknownName: e.unknownName,
+	}
 	if at := unwritable(n, true); at != nil {
-		return nil, cannotWrite(at, e.res.CurId())
+		o.Unwritable = cannotWrite(at, id)
+		return o, nil
 	}
 	n, err := asWritten(n)
 	if err != nil {
-		return nil, fail(codeBadYAML, e.origin, "kustomize cannot write "+idString(e.res.CurId()))
+		o.Unwritable = fail(codeBadYAML, e.origin, "kustomize cannot write "+idString(id))
+		return o, nil
 	}
-	id := e.res.CurId()
-	return &Object{
-		Ref:  object.Ref{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
-		Node: n, Origin: e.origin, Written: e.written, Steps: slices.Clip(e.steps), UnknownName: e.unknownName,
-		History: e.history(n),
-	}, nil
+	o.Node, o.History = n, e.history(n)
+	return o, nil
 }
 
 // cleanAnnotations reports whether writeAnnotations would change nothing.

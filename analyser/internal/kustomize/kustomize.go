@@ -94,6 +94,10 @@ type Build struct {
 	External []External
 	// Failure is why the real tool fails; nil when it does not.
 	Failure *Failure
+	// Unwritten are the objects of a build that fails only where it is written:
+	// kustomize-controller substitutes in the objects before the first Unwritable
+	// one, and any of them may fail first. Empty without such a Failure.
+	Unwritten []*Object
 	// Unresolved is why it cannot be told what the real tool does; nil when it
 	// can. Objects are then the best that is known.
 	Unresolved *Failure
@@ -130,6 +134,8 @@ type Object struct {
 	// UnknownIdentity reports that apiVersion, kind, name or namespace is among
 	// them.
 	UnknownIdentity bool
+	// Unwritable is why kustomize cannot write the object; nil for all Objects.
+	Unwritable *Failure
 	// History is what the steps of the build did to each value; nil when the
 	// build was not traced.
 	History *History

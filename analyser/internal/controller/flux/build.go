@@ -22,18 +22,25 @@ func build(b *kustomize.Builder, s *controller.Sync, vars map[string]string, com
 func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, complete, strict bool) *controller.Result {
 	out := *k
 	res := &controller.Result{Build: &out}
-	if out.Failure != nil {
+	if out.Failure != nil && len(out.Unwritten) == 0 {
 		return res
 	}
-	// Upstream checks and substitutes object by object and stops at the first
-	// that fails.
-	var nameless *kustomize.Failure
+	// Upstream checks, writes and substitutes object by object and stops at the
+	// first that fails. Without substitution it writes all at the end.
+	end := out.Failure
+	if end != nil {
+		out.Objects, out.Unwritten, out.Failure = out.Unwritten, nil, nil
+	}
 	for i, o := range out.Objects {
 		if o.Ref.Kind == "" || o.Ref.Version == "" && o.Ref.Group == "" || o.Ref.Name == "" && !o.UnknownName {
-			nameless = &kustomize.Failure{
+			end = &kustomize.Failure{
 				Code: "not_an_object", Pos: o.Origin,
 				Message: "an object of the build has no apiVersion, kind or name",
 			}
+			out.Objects = out.Objects[:i]
+			break
+		}
+		if s.Variables.Declared && o.Unwritable != nil {
 			out.Objects = out.Objects[:i]
 			break
 		}
@@ -52,8 +59,8 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 			return failed(res, res.Failure)
 		}
 	}
-	if nameless != nil {
-		return failed(res, nameless)
+	if end != nil {
+		return failed(res, end)
 	}
 	out.Objects = readObjects(out.Objects, res)
 	if res.Failure != nil {
