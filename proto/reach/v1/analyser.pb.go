@@ -700,9 +700,9 @@ func (x *Limits) GetMaxBuildObjects() int64 {
 	return 0
 }
 
-// CensusResponse is one message of the result stream, in the order of the
-// fields: header, syncs, releases, placements, objects, files, findings,
-// rules, coverage, summary.
+// CensusResponse is one message of the result stream, in the order header,
+// syncs, releases, placements, objects, live objects, files, findings, rules,
+// coverage, summary.
 type CensusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -718,6 +718,7 @@ type CensusResponse struct {
 	//	*CensusResponse_Coverage
 	//	*CensusResponse_Summary
 	//	*CensusResponse_Progress
+	//	*CensusResponse_Live
 	Event         isCensusResponse_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -859,6 +860,15 @@ func (x *CensusResponse) GetProgress() *Progress {
 	return nil
 }
 
+func (x *CensusResponse) GetLive() *LiveObject {
+	if x != nil {
+		if x, ok := x.Event.(*CensusResponse_Live); ok {
+			return x.Live
+		}
+	}
+	return nil
+}
+
 type isCensusResponse_Event interface {
 	isCensusResponse_Event()
 }
@@ -907,6 +917,11 @@ type CensusResponse_Progress struct {
 	Progress *Progress `protobuf:"bytes,11,opt,name=progress,proto3,oneof"`
 }
 
+type CensusResponse_Live struct {
+	// After the objects, only when facts were given.
+	Live *LiveObject `protobuf:"bytes,12,opt,name=live,proto3,oneof"`
+}
+
 func (*CensusResponse_Header) isCensusResponse_Event() {}
 
 func (*CensusResponse_Sync) isCensusResponse_Event() {}
@@ -928,6 +943,8 @@ func (*CensusResponse_Coverage) isCensusResponse_Event() {}
 func (*CensusResponse_Summary) isCensusResponse_Event() {}
 
 func (*CensusResponse_Progress) isCensusResponse_Event() {}
+
+func (*CensusResponse_Live) isCensusResponse_Event() {}
 
 // ExplainRequest asks about one object.
 type ExplainRequest struct {
@@ -1321,7 +1338,7 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\x12max_document_nodes\x18\x03 \x01(\x03R\x10maxDocumentNodes\x12#\n" +
 	"\rmax_documents\x18\x04 \x01(\x03R\fmaxDocuments\x12&\n" +
 	"\x0fmax_layer_depth\x18\x05 \x01(\x03R\rmaxLayerDepth\x12*\n" +
-	"\x11max_build_objects\x18\x06 \x01(\x03R\x0fmaxBuildObjects\"\x92\x04\n" +
+	"\x11max_build_objects\x18\x06 \x01(\x03R\x0fmaxBuildObjects\"\xbe\x04\n" +
 	"\x0eCensusResponse\x12*\n" +
 	"\x06header\x18\x01 \x01(\v2\x10.reach.v1.HeaderH\x00R\x06header\x12$\n" +
 	"\x04sync\x18\x02 \x01(\v2\x0e.reach.v1.SyncH\x00R\x04sync\x12-\n" +
@@ -1334,7 +1351,8 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\bcoverage\x18\t \x01(\v2\x15.reach.v1.CoverageRowH\x00R\bcoverage\x12-\n" +
 	"\asummary\x18\n" +
 	" \x01(\v2\x11.reach.v1.SummaryH\x00R\asummary\x120\n" +
-	"\bprogress\x18\v \x01(\v2\x12.reach.v1.ProgressH\x00R\bprogressB\a\n" +
+	"\bprogress\x18\v \x01(\v2\x12.reach.v1.ProgressH\x00R\bprogress\x12*\n" +
+	"\x04live\x18\f \x01(\v2\x14.reach.v1.LiveObjectH\x00R\x04liveB\a\n" +
 	"\x05event\"\x86\x01\n" +
 	"\x0eExplainRequest\x12/\n" +
 	"\x06census\x18\x01 \x01(\v2\x17.reach.v1.CensusRequestR\x06census\x12-\n" +
@@ -1410,14 +1428,15 @@ var file_reach_v1_analyser_proto_goTypes = []any{
 	(*RuleResult)(nil),            // 22: reach.v1.RuleResult
 	(*CoverageRow)(nil),           // 23: reach.v1.CoverageRow
 	(*Summary)(nil),               // 24: reach.v1.Summary
-	(*ObjectQuery)(nil),           // 25: reach.v1.ObjectQuery
-	(ObjectMatch)(0),              // 26: reach.v1.ObjectMatch
-	(*ObjectCandidate)(nil),       // 27: reach.v1.ObjectCandidate
-	(*ObjectBuild)(nil),           // 28: reach.v1.ObjectBuild
-	(*Cluster)(nil),               // 29: reach.v1.Cluster
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*FactsRequest)(nil),          // 31: reach.v1.FactsRequest
-	(*FactsResponse)(nil),         // 32: reach.v1.FactsResponse
+	(*LiveObject)(nil),            // 25: reach.v1.LiveObject
+	(*ObjectQuery)(nil),           // 26: reach.v1.ObjectQuery
+	(ObjectMatch)(0),              // 27: reach.v1.ObjectMatch
+	(*ObjectCandidate)(nil),       // 28: reach.v1.ObjectCandidate
+	(*ObjectBuild)(nil),           // 29: reach.v1.ObjectBuild
+	(*Cluster)(nil),               // 30: reach.v1.Cluster
+	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
+	(*FactsRequest)(nil),          // 32: reach.v1.FactsRequest
+	(*FactsResponse)(nil),         // 33: reach.v1.FactsResponse
 }
 var file_reach_v1_analyser_proto_depIdxs = []int32{
 	2,  // 0: reach.v1.HelloResponse.walls:type_name -> reach.v1.SealWall
@@ -1439,29 +1458,30 @@ var file_reach_v1_analyser_proto_depIdxs = []int32{
 	23, // 16: reach.v1.CensusResponse.coverage:type_name -> reach.v1.CoverageRow
 	24, // 17: reach.v1.CensusResponse.summary:type_name -> reach.v1.Summary
 	11, // 18: reach.v1.CensusResponse.progress:type_name -> reach.v1.Progress
-	3,  // 19: reach.v1.ExplainRequest.census:type_name -> reach.v1.CensusRequest
-	25, // 20: reach.v1.ExplainRequest.object:type_name -> reach.v1.ObjectQuery
-	12, // 21: reach.v1.ExplainResponse.header:type_name -> reach.v1.Header
-	26, // 22: reach.v1.ExplainResponse.match:type_name -> reach.v1.ObjectMatch
-	27, // 23: reach.v1.ExplainResponse.candidates:type_name -> reach.v1.ObjectCandidate
-	27, // 24: reach.v1.ExplainResponse.object:type_name -> reach.v1.ObjectCandidate
-	28, // 25: reach.v1.ExplainResponse.builds:type_name -> reach.v1.ObjectBuild
-	29, // 26: reach.v1.ExplainResponse.clusters:type_name -> reach.v1.Cluster
-	30, // 27: reach.v1.Header.commit_time:type_name -> google.protobuf.Timestamp
-	2,  // 28: reach.v1.Header.walls:type_name -> reach.v1.SealWall
-	0,  // 29: reach.v1.AnalyserService.Hello:input_type -> reach.v1.HelloRequest
-	31, // 30: reach.v1.AnalyserService.Facts:input_type -> reach.v1.FactsRequest
-	3,  // 31: reach.v1.AnalyserService.Census:input_type -> reach.v1.CensusRequest
-	9,  // 32: reach.v1.AnalyserService.Explain:input_type -> reach.v1.ExplainRequest
-	1,  // 33: reach.v1.AnalyserService.Hello:output_type -> reach.v1.HelloResponse
-	32, // 34: reach.v1.AnalyserService.Facts:output_type -> reach.v1.FactsResponse
-	8,  // 35: reach.v1.AnalyserService.Census:output_type -> reach.v1.CensusResponse
-	10, // 36: reach.v1.AnalyserService.Explain:output_type -> reach.v1.ExplainResponse
-	33, // [33:37] is the sub-list for method output_type
-	29, // [29:33] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	25, // 19: reach.v1.CensusResponse.live:type_name -> reach.v1.LiveObject
+	3,  // 20: reach.v1.ExplainRequest.census:type_name -> reach.v1.CensusRequest
+	26, // 21: reach.v1.ExplainRequest.object:type_name -> reach.v1.ObjectQuery
+	12, // 22: reach.v1.ExplainResponse.header:type_name -> reach.v1.Header
+	27, // 23: reach.v1.ExplainResponse.match:type_name -> reach.v1.ObjectMatch
+	28, // 24: reach.v1.ExplainResponse.candidates:type_name -> reach.v1.ObjectCandidate
+	28, // 25: reach.v1.ExplainResponse.object:type_name -> reach.v1.ObjectCandidate
+	29, // 26: reach.v1.ExplainResponse.builds:type_name -> reach.v1.ObjectBuild
+	30, // 27: reach.v1.ExplainResponse.clusters:type_name -> reach.v1.Cluster
+	31, // 28: reach.v1.Header.commit_time:type_name -> google.protobuf.Timestamp
+	2,  // 29: reach.v1.Header.walls:type_name -> reach.v1.SealWall
+	0,  // 30: reach.v1.AnalyserService.Hello:input_type -> reach.v1.HelloRequest
+	32, // 31: reach.v1.AnalyserService.Facts:input_type -> reach.v1.FactsRequest
+	3,  // 32: reach.v1.AnalyserService.Census:input_type -> reach.v1.CensusRequest
+	9,  // 33: reach.v1.AnalyserService.Explain:input_type -> reach.v1.ExplainRequest
+	1,  // 34: reach.v1.AnalyserService.Hello:output_type -> reach.v1.HelloResponse
+	33, // 35: reach.v1.AnalyserService.Facts:output_type -> reach.v1.FactsResponse
+	8,  // 36: reach.v1.AnalyserService.Census:output_type -> reach.v1.CensusResponse
+	10, // 37: reach.v1.AnalyserService.Explain:output_type -> reach.v1.ExplainResponse
+	34, // [34:38] is the sub-list for method output_type
+	30, // [30:34] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_reach_v1_analyser_proto_init() }
@@ -1484,6 +1504,7 @@ func file_reach_v1_analyser_proto_init() {
 		(*CensusResponse_Coverage)(nil),
 		(*CensusResponse_Summary)(nil),
 		(*CensusResponse_Progress)(nil),
+		(*CensusResponse_Live)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

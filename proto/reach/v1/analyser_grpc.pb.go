@@ -55,8 +55,8 @@ type AnalyserServiceClient interface {
 	// follow in this process.
 	//
 	// INVALID_ARGUMENT: a fact contradicts the protocol, as entries of a holder
-	// that was not told. RESOURCE_EXHAUSTED: more facts than a process keeps
-	// (ten million objects and entries).
+	// that was not told. RESOURCE_EXHAUSTED: more facts than a process keeps (four
+	// million objects and entries).
 	Facts(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[FactsRequest, FactsResponse], error)
 	// Census analyses one commit and streams the result: first Header, then
 	// every record, ordered by kind as in CensusResponse and sorted within a
@@ -156,8 +156,8 @@ type AnalyserServiceServer interface {
 	// follow in this process.
 	//
 	// INVALID_ARGUMENT: a fact contradicts the protocol, as entries of a holder
-	// that was not told. RESOURCE_EXHAUSTED: more facts than a process keeps
-	// (ten million objects and entries).
+	// that was not told. RESOURCE_EXHAUSTED: more facts than a process keeps (four
+	// million objects and entries).
 	Facts(grpc.ClientStreamingServer[FactsRequest, FactsResponse]) error
 	// Census analyses one commit and streams the result: first Header, then
 	// every record, ordered by kind as in CensusResponse and sorted within a

@@ -17,6 +17,7 @@ package reachv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -560,8 +561,10 @@ type Sync struct {
 	Objects int32  `protobuf:"varint,13,opt,name=objects,proto3" json:"objects,omitempty"`
 	Trace   []*Hop `protobuf:"bytes,14,rep,name=trace,proto3" json:"trace,omitempty"`
 	// Directory of this repository that path means; empty when there is none.
-	Directory     string `protobuf:"bytes,15,opt,name=directory,proto3" json:"directory,omitempty"`
-	Prune         bool   `protobuf:"varint,16,opt,name=prune,proto3" json:"prune,omitempty"`
+	Directory string `protobuf:"bytes,15,opt,name=directory,proto3" json:"directory,omitempty"`
+	Prune     bool   `protobuf:"varint,16,opt,name=prune,proto3" json:"prune,omitempty"`
+	// What its cluster says of it; not set without facts about that cluster.
+	Live          *LiveState `protobuf:"bytes,17,opt,name=live,proto3" json:"live,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -708,6 +711,13 @@ func (x *Sync) GetPrune() bool {
 	return false
 }
 
+func (x *Sync) GetLive() *LiveState {
+	if x != nil {
+		return x.Live
+	}
+	return nil
+}
+
 // Release is a HelmRelease.
 type Release struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -727,7 +737,9 @@ type Release struct {
 	State  State  `protobuf:"varint,11,opt,name=state,proto3,enum=reach.v1.State" json:"state,omitempty"`
 	Reason string `protobuf:"bytes,12,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Controller that applies the HelmRelease object, "namespace/name".
-	Controller    string `protobuf:"bytes,13,opt,name=controller,proto3" json:"controller,omitempty"`
+	Controller string `protobuf:"bytes,13,opt,name=controller,proto3" json:"controller,omitempty"`
+	// What its cluster says of it; not set without facts about that cluster.
+	Live          *LiveState `protobuf:"bytes,14,opt,name=live,proto3" json:"live,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -853,6 +865,360 @@ func (x *Release) GetController() string {
 	return ""
 }
 
+func (x *Release) GetLive() *LiveState {
+	if x != nil {
+		return x.Live
+	}
+	return nil
+}
+
+// LiveState is what a cluster says of a controller object.
+type LiveState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why nothing can be said: "denied", "controller_missing", ...; all that
+	// follows is then empty.
+	Reason    string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Detail    string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	Suspended bool   `protobuf:"varint,3,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	// Status of the condition Ready and its reason: "True", "ReconciliationSucceeded".
+	Ready       string `protobuf:"bytes,4,opt,name=ready,proto3" json:"ready,omitempty"`
+	ReadyReason string `protobuf:"bytes,5,opt,name=ready_reason,json=readyReason,proto3" json:"ready_reason,omitempty"`
+	// The controller has not seen the newest spec.
+	GenerationBehind bool `protobuf:"varint,6,opt,name=generation_behind,json=generationBehind,proto3" json:"generation_behind,omitempty"`
+	// As Flux writes it: "main@sha1:<hex>".
+	AppliedRevision   string `protobuf:"bytes,7,opt,name=applied_revision,json=appliedRevision,proto3" json:"applied_revision,omitempty"`
+	AttemptedRevision string `protobuf:"bytes,8,opt,name=attempted_revision,json=attemptedRevision,proto3" json:"attempted_revision,omitempty"`
+	// Whether the applied revision is the commit of the census: "current",
+	// "differs", "unknown".
+	Revision string `protobuf:"bytes,9,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Whether there is an inventory, its entries, and those that cannot be read.
+	HasInventory bool  `protobuf:"varint,10,opt,name=has_inventory,json=hasInventory,proto3" json:"has_inventory,omitempty"`
+	Entries      int32 `protobuf:"varint,11,opt,name=entries,proto3" json:"entries,omitempty"`
+	Malformed    int32 `protobuf:"varint,12,opt,name=malformed,proto3" json:"malformed,omitempty"`
+	// Entries that the commit does not declare.
+	Undeclared    int32 `protobuf:"varint,13,opt,name=undeclared,proto3" json:"undeclared,omitempty"`
+	BeingDeleted  bool  `protobuf:"varint,14,opt,name=being_deleted,json=beingDeleted,proto3" json:"being_deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiveState) Reset() {
+	*x = LiveState{}
+	mi := &file_reach_v1_census_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiveState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiveState) ProtoMessage() {}
+
+func (x *LiveState) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiveState.ProtoReflect.Descriptor instead.
+func (*LiveState) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LiveState) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *LiveState) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *LiveState) GetSuspended() bool {
+	if x != nil {
+		return x.Suspended
+	}
+	return false
+}
+
+func (x *LiveState) GetReady() string {
+	if x != nil {
+		return x.Ready
+	}
+	return ""
+}
+
+func (x *LiveState) GetReadyReason() string {
+	if x != nil {
+		return x.ReadyReason
+	}
+	return ""
+}
+
+func (x *LiveState) GetGenerationBehind() bool {
+	if x != nil {
+		return x.GenerationBehind
+	}
+	return false
+}
+
+func (x *LiveState) GetAppliedRevision() string {
+	if x != nil {
+		return x.AppliedRevision
+	}
+	return ""
+}
+
+func (x *LiveState) GetAttemptedRevision() string {
+	if x != nil {
+		return x.AttemptedRevision
+	}
+	return ""
+}
+
+func (x *LiveState) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *LiveState) GetHasInventory() bool {
+	if x != nil {
+		return x.HasInventory
+	}
+	return false
+}
+
+func (x *LiveState) GetEntries() int32 {
+	if x != nil {
+		return x.Entries
+	}
+	return 0
+}
+
+func (x *LiveState) GetMalformed() int32 {
+	if x != nil {
+		return x.Malformed
+	}
+	return 0
+}
+
+func (x *LiveState) GetUndeclared() int32 {
+	if x != nil {
+		return x.Undeclared
+	}
+	return 0
+}
+
+func (x *LiveState) GetBeingDeleted() bool {
+	if x != nil {
+		return x.BeingDeleted
+	}
+	return false
+}
+
+// LiveObject is an object that is on a cluster and of which objects in the
+// stream do not say all: it is in no inventory, or in one although this commit
+// does not declare it. Objects that are part of the system stand in one record
+// per cluster, namespace and kind, without a name.
+type LiveObject struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Cluster   string                 `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Group     string                 `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
+	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	Kind      string                 `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	Namespace string                 `protobuf:"bytes,5,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
+	// IN_INVENTORY, NOT_IN_INVENTORY, or ABSTAIN when an inventory that could list
+	// it is not known, with the reason.
+	Verdict VerdictKind `protobuf:"varint,7,opt,name=verdict,proto3,enum=reach.v1.VerdictKind" json:"verdict,omitempty"`
+	Reason  string      `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Who made it, by the best evidence: "flux" (an inventory lists it), "owner"
+	// (its ownerReferences lead to an object that an inventory lists), "helm",
+	// "argocd", "sveltos", "flux_leftover" (Flux applied it, no inventory lists it
+	// any more), "kubectl", "ci", "controller" (another program), "system",
+	// "unknown".
+	Maker string `protobuf:"bytes,9,opt,name=maker,proto3" json:"maker,omitempty"`
+	// "Kustomization hub: flux-system/apps", "release web/podinfo", the manager.
+	MakerName string `protobuf:"bytes,10,opt,name=maker_name,json=makerName,proto3" json:"maker_name,omitempty"`
+	// What says so, for people.
+	Evidence string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Entry of managedFields that tells most, if one does.
+	Manager   string                 `protobuf:"bytes,12,opt,name=manager,proto3" json:"manager,omitempty"`
+	Operation string                 `protobuf:"bytes,13,opt,name=operation,proto3" json:"operation,omitempty"`
+	Time      *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=time,proto3" json:"time,omitempty"`
+	// Objects that the record stands for.
+	Count int32 `protobuf:"varint,15,opt,name=count,proto3" json:"count,omitempty"`
+	// The commit declares the object on this cluster.
+	Declared bool `protobuf:"varint,16,opt,name=declared,proto3" json:"declared,omitempty"`
+	// Controller objects whose inventories list it, "hub: Kustomization ns/name".
+	Inventories   []string `protobuf:"bytes,17,rep,name=inventories,proto3" json:"inventories,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiveObject) Reset() {
+	*x = LiveObject{}
+	mi := &file_reach_v1_census_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiveObject) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiveObject) ProtoMessage() {}
+
+func (x *LiveObject) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiveObject.ProtoReflect.Descriptor instead.
+func (*LiveObject) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *LiveObject) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *LiveObject) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *LiveObject) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *LiveObject) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *LiveObject) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *LiveObject) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LiveObject) GetVerdict() VerdictKind {
+	if x != nil {
+		return x.Verdict
+	}
+	return VerdictKind_VERDICT_KIND_UNSPECIFIED
+}
+
+func (x *LiveObject) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *LiveObject) GetMaker() string {
+	if x != nil {
+		return x.Maker
+	}
+	return ""
+}
+
+func (x *LiveObject) GetMakerName() string {
+	if x != nil {
+		return x.MakerName
+	}
+	return ""
+}
+
+func (x *LiveObject) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *LiveObject) GetManager() string {
+	if x != nil {
+		return x.Manager
+	}
+	return ""
+}
+
+func (x *LiveObject) GetOperation() string {
+	if x != nil {
+		return x.Operation
+	}
+	return ""
+}
+
+func (x *LiveObject) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *LiveObject) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *LiveObject) GetDeclared() bool {
+	if x != nil {
+		return x.Declared
+	}
+	return false
+}
+
+func (x *LiveObject) GetInventories() []string {
+	if x != nil {
+		return x.Inventories
+	}
+	return nil
+}
+
 // Placement is one landing of a file, one per (path, class, cluster,
 // controller).
 type Placement struct {
@@ -878,7 +1244,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_reach_v1_census_proto_msgTypes[4]
+	mi := &file_reach_v1_census_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +1256,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[4]
+	mi := &file_reach_v1_census_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +1269,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{4}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Placement) GetPath() string {
@@ -997,17 +1363,21 @@ type Object struct {
 	Name              string                 `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`
 	// Where it is written: the document, then each generator or patch that
 	// contributed.
-	Origin        []*Location `protobuf:"bytes,10,rep,name=origin,proto3" json:"origin,omitempty"`
-	Verdict       VerdictKind `protobuf:"varint,11,opt,name=verdict,proto3,enum=reach.v1.VerdictKind" json:"verdict,omitempty"`
-	Reason        string      `protobuf:"bytes,12,opt,name=reason,proto3" json:"reason,omitempty"`
-	Class         Class       `protobuf:"varint,13,opt,name=class,proto3,enum=reach.v1.Class" json:"class,omitempty"`
+	Origin  []*Location `protobuf:"bytes,10,rep,name=origin,proto3" json:"origin,omitempty"`
+	Verdict VerdictKind `protobuf:"varint,11,opt,name=verdict,proto3,enum=reach.v1.VerdictKind" json:"verdict,omitempty"`
+	// Why the verdict is to abstain; "in_other_inventory" when the object is in
+	// the inventory of another controller object.
+	Reason string `protobuf:"bytes,12,opt,name=reason,proto3" json:"reason,omitempty"`
+	Class  Class  `protobuf:"varint,13,opt,name=class,proto3,enum=reach.v1.Class" json:"class,omitempty"`
+	// What stands behind verdict and reason, for people.
+	Detail        string `protobuf:"bytes,14,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Object) Reset() {
 	*x = Object{}
-	mi := &file_reach_v1_census_proto_msgTypes[5]
+	mi := &file_reach_v1_census_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1389,7 @@ func (x *Object) String() string {
 func (*Object) ProtoMessage() {}
 
 func (x *Object) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[5]
+	mi := &file_reach_v1_census_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1402,7 @@ func (x *Object) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Object.ProtoReflect.Descriptor instead.
 func (*Object) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{5}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Object) GetCluster() string {
@@ -1126,6 +1496,13 @@ func (x *Object) GetClass() Class {
 	return Class_CLASS_UNSPECIFIED
 }
 
+func (x *Object) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 // File is one file of the commit and its one analysis state.
 type File struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -1143,7 +1520,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_reach_v1_census_proto_msgTypes[6]
+	mi := &file_reach_v1_census_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1155,7 +1532,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[6]
+	mi := &file_reach_v1_census_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1168,7 +1545,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{6}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *File) GetPath() string {
@@ -1247,7 +1624,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_reach_v1_census_proto_msgTypes[7]
+	mi := &file_reach_v1_census_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1259,7 +1636,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[7]
+	mi := &file_reach_v1_census_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1272,7 +1649,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{7}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Finding) GetRule() string {
@@ -1380,7 +1757,7 @@ type RuleResult struct {
 
 func (x *RuleResult) Reset() {
 	*x = RuleResult{}
-	mi := &file_reach_v1_census_proto_msgTypes[8]
+	mi := &file_reach_v1_census_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1769,7 @@ func (x *RuleResult) String() string {
 func (*RuleResult) ProtoMessage() {}
 
 func (x *RuleResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[8]
+	mi := &file_reach_v1_census_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1782,7 @@ func (x *RuleResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleResult.ProtoReflect.Descriptor instead.
 func (*RuleResult) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{8}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RuleResult) GetRule() string {
@@ -1461,7 +1838,7 @@ type CoverageRow struct {
 
 func (x *CoverageRow) Reset() {
 	*x = CoverageRow{}
-	mi := &file_reach_v1_census_proto_msgTypes[9]
+	mi := &file_reach_v1_census_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1850,7 @@ func (x *CoverageRow) String() string {
 func (*CoverageRow) ProtoMessage() {}
 
 func (x *CoverageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[9]
+	mi := &file_reach_v1_census_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1863,7 @@ func (x *CoverageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRow.ProtoReflect.Descriptor instead.
 func (*CoverageRow) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{9}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CoverageRow) GetRoot() string {
@@ -1561,18 +1938,28 @@ type Cluster struct {
 	Kubeconfig        string `protobuf:"bytes,2,opt,name=kubeconfig,proto3" json:"kubeconfig,omitempty"`
 	ControllerCluster string `protobuf:"bytes,3,opt,name=controller_cluster,json=controllerCluster,proto3" json:"controller_cluster,omitempty"`
 	// Whether the repository, the user or facts show that Flux runs there.
-	RunsFlux      bool     `protobuf:"varint,4,opt,name=runs_flux,json=runsFlux,proto3" json:"runs_flux,omitempty"`
-	Flavour       string   `protobuf:"bytes,5,opt,name=flavour,proto3" json:"flavour,omitempty"`
-	Platform      string   `protobuf:"bytes,6,opt,name=platform,proto3" json:"platform,omitempty"`
-	Evidence      string   `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	Controllers   []string `protobuf:"bytes,8,rep,name=controllers,proto3" json:"controllers,omitempty"`
+	RunsFlux    bool     `protobuf:"varint,4,opt,name=runs_flux,json=runsFlux,proto3" json:"runs_flux,omitempty"`
+	Flavour     string   `protobuf:"bytes,5,opt,name=flavour,proto3" json:"flavour,omitempty"`
+	Platform    string   `protobuf:"bytes,6,opt,name=platform,proto3" json:"platform,omitempty"`
+	Evidence    string   `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Controllers []string `protobuf:"bytes,8,rep,name=controllers,proto3" json:"controllers,omitempty"`
+	// What tells flavour and platform, and what was seen and tells nothing. Empty
+	// without facts about the cluster; flavour and platform are then empty too,
+	// and "unknown" when there are facts that do not tell.
+	Signals []*Signal `protobuf:"bytes,9,rep,name=signals,proto3" json:"signals,omitempty"`
+	// What was asked for there and how that ended, sorted.
+	Readings []*ReadingResult `protobuf:"bytes,10,rep,name=readings,proto3" json:"readings,omitempty"`
+	// What it serves and how it is built; not set without facts.
+	Shape *ClusterShape `protobuf:"bytes,11,opt,name=shape,proto3" json:"shape,omitempty"`
+	// Revision that its controllers reconcile; not set without facts about them.
+	Revision      *RevisionState `protobuf:"bytes,12,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_reach_v1_census_proto_msgTypes[10]
+	mi := &file_reach_v1_census_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1971,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[10]
+	mi := &file_reach_v1_census_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1984,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{10}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Cluster) GetName() string {
@@ -1656,6 +2043,494 @@ func (x *Cluster) GetControllers() []string {
 	return nil
 }
 
+func (x *Cluster) GetSignals() []*Signal {
+	if x != nil {
+		return x.Signals
+	}
+	return nil
+}
+
+func (x *Cluster) GetReadings() []*ReadingResult {
+	if x != nil {
+		return x.Readings
+	}
+	return nil
+}
+
+func (x *Cluster) GetShape() *ClusterShape {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *Cluster) GetRevision() *RevisionState {
+	if x != nil {
+		return x.Revision
+	}
+	return nil
+}
+
+// Signal is something that tells, or seems to tell, what a cluster is.
+type Signal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "Infrastructure status.platformStatus.type", "server version", ...
+	Name  string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// What it says: "openshift", "platform VSphere"; empty for nothing.
+	Says string `protobuf:"bytes,3,opt,name=says,proto3" json:"says,omitempty"`
+	// Whether it has authority. One that has none is shown, since people look for
+	// it, and decides nothing.
+	Decides       bool `protobuf:"varint,4,opt,name=decides,proto3" json:"decides,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Signal) Reset() {
+	*x = Signal{}
+	mi := &file_reach_v1_census_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Signal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Signal) ProtoMessage() {}
+
+func (x *Signal) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Signal.ProtoReflect.Descriptor instead.
+func (*Signal) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Signal) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Signal) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Signal) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+func (x *Signal) GetDecides() bool {
+	if x != nil {
+		return x.Decides
+	}
+	return false
+}
+
+// ReadingResult is what came of asking a cluster for a resource.
+type ReadingResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "Kustomization.kustomize.toolkit.fluxcd.io".
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Empty for all namespaces.
+	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// "ok", "denied", "not_asked", ...
+	Outcome       string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Objects       int64  `protobuf:"varint,4,opt,name=objects,proto3" json:"objects,omitempty"`
+	Detail        string `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadingResult) Reset() {
+	*x = ReadingResult{}
+	mi := &file_reach_v1_census_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadingResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadingResult) ProtoMessage() {}
+
+func (x *ReadingResult) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadingResult.ProtoReflect.Descriptor instead.
+func (*ReadingResult) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ReadingResult) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ReadingResult) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ReadingResult) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *ReadingResult) GetObjects() int64 {
+	if x != nil {
+		return x.Objects
+	}
+	return 0
+}
+
+func (x *ReadingResult) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// ClusterShape is what a cluster serves and how it is built, as far as it was
+// read.
+type ClusterShape struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ServerVersion string                 `protobuf:"bytes,1,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
+	// OpenShift's.
+	Version              string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Channel              string `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`
+	ControlPlaneTopology string `protobuf:"bytes,4,opt,name=control_plane_topology,json=controlPlaneTopology,proto3" json:"control_plane_topology,omitempty"`
+	NetworkType          string `protobuf:"bytes,5,opt,name=network_type,json=networkType,proto3" json:"network_type,omitempty"`
+	// Domain by "cluster" or the name of the IngressController.
+	IngressDomains map[string]string `protobuf:"bytes,6,rep,name=ingress_domains,json=ingressDomains,proto3" json:"ingress_domains,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Nodes          int32             `protobuf:"varint,7,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	NodeRoles      map[string]int32  `protobuf:"bytes,8,rep,name=node_roles,json=nodeRoles,proto3" json:"node_roles,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// API groups that are served, with the number of kinds.
+	Groups map[string]int32 `protobuf:"bytes,9,rep,name=groups,proto3" json:"groups,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// "package channel csv state" of OLM Subscriptions, by namespace/name.
+	Subscriptions          []*ShapeItem `protobuf:"bytes,10,rep,name=subscriptions,proto3" json:"subscriptions,omitempty"`
+	ClusterServiceVersions []*ShapeItem `protobuf:"bytes,11,rep,name=cluster_service_versions,json=clusterServiceVersions,proto3" json:"cluster_service_versions,omitempty"`
+	MachineConfigPools     []*ShapeItem `protobuf:"bytes,12,rep,name=machine_config_pools,json=machineConfigPools,proto3" json:"machine_config_pools,omitempty"`
+	ClusterOperators       []*ShapeItem `protobuf:"bytes,13,rep,name=cluster_operators,json=clusterOperators,proto3" json:"cluster_operators,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ClusterShape) Reset() {
+	*x = ClusterShape{}
+	mi := &file_reach_v1_census_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterShape) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterShape) ProtoMessage() {}
+
+func (x *ClusterShape) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterShape.ProtoReflect.Descriptor instead.
+func (*ClusterShape) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ClusterShape) GetServerVersion() string {
+	if x != nil {
+		return x.ServerVersion
+	}
+	return ""
+}
+
+func (x *ClusterShape) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *ClusterShape) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *ClusterShape) GetControlPlaneTopology() string {
+	if x != nil {
+		return x.ControlPlaneTopology
+	}
+	return ""
+}
+
+func (x *ClusterShape) GetNetworkType() string {
+	if x != nil {
+		return x.NetworkType
+	}
+	return ""
+}
+
+func (x *ClusterShape) GetIngressDomains() map[string]string {
+	if x != nil {
+		return x.IngressDomains
+	}
+	return nil
+}
+
+func (x *ClusterShape) GetNodes() int32 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *ClusterShape) GetNodeRoles() map[string]int32 {
+	if x != nil {
+		return x.NodeRoles
+	}
+	return nil
+}
+
+func (x *ClusterShape) GetGroups() map[string]int32 {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *ClusterShape) GetSubscriptions() []*ShapeItem {
+	if x != nil {
+		return x.Subscriptions
+	}
+	return nil
+}
+
+func (x *ClusterShape) GetClusterServiceVersions() []*ShapeItem {
+	if x != nil {
+		return x.ClusterServiceVersions
+	}
+	return nil
+}
+
+func (x *ClusterShape) GetMachineConfigPools() []*ShapeItem {
+	if x != nil {
+		return x.MachineConfigPools
+	}
+	return nil
+}
+
+func (x *ClusterShape) GetClusterOperators() []*ShapeItem {
+	if x != nil {
+		return x.ClusterOperators
+	}
+	return nil
+}
+
+// ShapeItem is an object that tells how a cluster is built.
+type ShapeItem struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	// "Succeeded", "available", "degraded, 2 of 3 machines updated".
+	State         string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShapeItem) Reset() {
+	*x = ShapeItem{}
+	mi := &file_reach_v1_census_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShapeItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShapeItem) ProtoMessage() {}
+
+func (x *ShapeItem) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShapeItem.ProtoReflect.Descriptor instead.
+func (*ShapeItem) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ShapeItem) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ShapeItem) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ShapeItem) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *ShapeItem) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+// RevisionState says whether the controllers of a cluster reconcile the commit
+// that the census read. It counts the controller objects whose source delivers
+// this repository.
+type RevisionState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "current": all of them; "differs": none; "mixed"; "unknown": nothing is
+	// known of at least one of them, and none differs.
+	State   string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	Current int32  `protobuf:"varint,2,opt,name=current,proto3" json:"current,omitempty"`
+	Differs int32  `protobuf:"varint,3,opt,name=differs,proto3" json:"differs,omitempty"`
+	Unknown int32  `protobuf:"varint,4,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// Revisions that they applied last, with the number of objects.
+	Applied map[string]int32 `protobuf:"bytes,5,rep,name=applied,proto3" json:"applied,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Revisions that the cluster's sources hold, by "Kind/namespace/name".
+	Fetched       map[string]string `protobuf:"bytes,6,rep,name=fetched,proto3" json:"fetched,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevisionState) Reset() {
+	*x = RevisionState{}
+	mi := &file_reach_v1_census_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevisionState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevisionState) ProtoMessage() {}
+
+func (x *RevisionState) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevisionState.ProtoReflect.Descriptor instead.
+func (*RevisionState) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RevisionState) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *RevisionState) GetCurrent() int32 {
+	if x != nil {
+		return x.Current
+	}
+	return 0
+}
+
+func (x *RevisionState) GetDiffers() int32 {
+	if x != nil {
+		return x.Differs
+	}
+	return 0
+}
+
+func (x *RevisionState) GetUnknown() int32 {
+	if x != nil {
+		return x.Unknown
+	}
+	return 0
+}
+
+func (x *RevisionState) GetApplied() map[string]int32 {
+	if x != nil {
+		return x.Applied
+	}
+	return nil
+}
+
+func (x *RevisionState) GetFetched() map[string]string {
+	if x != nil {
+		return x.Fetched
+	}
+	return nil
+}
+
 // Pack is a set of kinds.
 type Pack struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1673,7 +2548,7 @@ type Pack struct {
 
 func (x *Pack) Reset() {
 	*x = Pack{}
-	mi := &file_reach_v1_census_proto_msgTypes[11]
+	mi := &file_reach_v1_census_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1685,7 +2560,7 @@ func (x *Pack) String() string {
 func (*Pack) ProtoMessage() {}
 
 func (x *Pack) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[11]
+	mi := &file_reach_v1_census_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1698,7 +2573,7 @@ func (x *Pack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pack.ProtoReflect.Descriptor instead.
 func (*Pack) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{11}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Pack) GetName() string {
@@ -1751,7 +2626,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_reach_v1_census_proto_msgTypes[12]
+	mi := &file_reach_v1_census_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +2638,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[12]
+	mi := &file_reach_v1_census_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +2651,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{12}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Summary) GetClusters() []*Cluster {
@@ -1838,7 +2713,7 @@ type Root struct {
 
 func (x *Root) Reset() {
 	*x = Root{}
-	mi := &file_reach_v1_census_proto_msgTypes[13]
+	mi := &file_reach_v1_census_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1850,7 +2725,7 @@ func (x *Root) String() string {
 func (*Root) ProtoMessage() {}
 
 func (x *Root) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[13]
+	mi := &file_reach_v1_census_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1863,7 +2738,7 @@ func (x *Root) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Root.ProtoReflect.Descriptor instead.
 func (*Root) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{13}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Root) GetCluster() string {
@@ -1939,13 +2814,18 @@ type Counts struct {
 	// Files not considered, by extension.
 	NotConsidered map[string]int32 `protobuf:"bytes,18,rep,name=not_considered,json=notConsidered,proto3" json:"not_considered,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	BytesRead     int64            `protobuf:"varint,19,opt,name=bytes_read,json=bytesRead,proto3" json:"bytes_read,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Records of live objects, the objects that they stand for by maker, and
+	// abstentions of objects and live objects by reason.
+	LiveRecords        int32            `protobuf:"varint,20,opt,name=live_records,json=liveRecords,proto3" json:"live_records,omitempty"`
+	LiveObjectsByMaker map[string]int32 `protobuf:"bytes,21,rep,name=live_objects_by_maker,json=liveObjectsByMaker,proto3" json:"live_objects_by_maker,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Abstentions        map[string]int32 `protobuf:"bytes,22,rep,name=abstentions,proto3" json:"abstentions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_reach_v1_census_proto_msgTypes[14]
+	mi := &file_reach_v1_census_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2837,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[14]
+	mi := &file_reach_v1_census_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +2850,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{14}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Counts) GetFilesInCommit() int32 {
@@ -2106,11 +2986,32 @@ func (x *Counts) GetBytesRead() int64 {
 	return 0
 }
 
+func (x *Counts) GetLiveRecords() int32 {
+	if x != nil {
+		return x.LiveRecords
+	}
+	return 0
+}
+
+func (x *Counts) GetLiveObjectsByMaker() map[string]int32 {
+	if x != nil {
+		return x.LiveObjectsByMaker
+	}
+	return nil
+}
+
+func (x *Counts) GetAbstentions() map[string]int32 {
+	if x != nil {
+		return x.Abstentions
+	}
+	return nil
+}
+
 var File_reach_v1_census_proto protoreflect.FileDescriptor
 
 const file_reach_v1_census_proto_rawDesc = "" +
 	"\n" +
-	"\x15reach/v1/census.proto\x12\breach.v1\"o\n" +
+	"\x15reach/v1/census.proto\x12\breach.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"o\n" +
 	"\x03Hop\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -2119,7 +3020,7 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\acluster\x18\x05 \x01(\tR\acluster\"2\n" +
 	"\bLocation\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
-	"\x04line\x18\x02 \x01(\x05R\x04line\"\xb3\x03\n" +
+	"\x04line\x18\x02 \x01(\x05R\x04line\"\xdc\x03\n" +
 	"\x04Sync\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x16\n" +
 	"\x06engine\x18\x02 \x01(\tR\x06engine\x12\x12\n" +
@@ -2137,7 +3038,8 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\aobjects\x18\r \x01(\x05R\aobjects\x12#\n" +
 	"\x05trace\x18\x0e \x03(\v2\r.reach.v1.HopR\x05trace\x12\x1c\n" +
 	"\tdirectory\x18\x0f \x01(\tR\tdirectory\x12\x14\n" +
-	"\x05prune\x18\x10 \x01(\bR\x05prune\"\xab\x03\n" +
+	"\x05prune\x18\x10 \x01(\bR\x05prune\x12'\n" +
+	"\x04live\x18\x11 \x01(\v2\x13.reach.v1.LiveStateR\x04live\"\xd4\x03\n" +
 	"\aRelease\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -2154,7 +3056,47 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\x06reason\x18\f \x01(\tR\x06reason\x12\x1e\n" +
 	"\n" +
 	"controller\x18\r \x01(\tR\n" +
-	"controller\"\xf8\x02\n" +
+	"controller\x12'\n" +
+	"\x04live\x18\x0e \x01(\v2\x13.reach.v1.LiveStateR\x04live\"\xd7\x03\n" +
+	"\tLiveState\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x1c\n" +
+	"\tsuspended\x18\x03 \x01(\bR\tsuspended\x12\x14\n" +
+	"\x05ready\x18\x04 \x01(\tR\x05ready\x12!\n" +
+	"\fready_reason\x18\x05 \x01(\tR\vreadyReason\x12+\n" +
+	"\x11generation_behind\x18\x06 \x01(\bR\x10generationBehind\x12)\n" +
+	"\x10applied_revision\x18\a \x01(\tR\x0fappliedRevision\x12-\n" +
+	"\x12attempted_revision\x18\b \x01(\tR\x11attemptedRevision\x12\x1a\n" +
+	"\brevision\x18\t \x01(\tR\brevision\x12#\n" +
+	"\rhas_inventory\x18\n" +
+	" \x01(\bR\fhasInventory\x12\x18\n" +
+	"\aentries\x18\v \x01(\x05R\aentries\x12\x1c\n" +
+	"\tmalformed\x18\f \x01(\x05R\tmalformed\x12\x1e\n" +
+	"\n" +
+	"undeclared\x18\r \x01(\x05R\n" +
+	"undeclared\x12#\n" +
+	"\rbeing_deleted\x18\x0e \x01(\bR\fbeingDeleted\"\xf2\x03\n" +
+	"\n" +
+	"LiveObject\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x1c\n" +
+	"\tnamespace\x18\x05 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x06 \x01(\tR\x04name\x12/\n" +
+	"\averdict\x18\a \x01(\x0e2\x15.reach.v1.VerdictKindR\averdict\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\x12\x14\n" +
+	"\x05maker\x18\t \x01(\tR\x05maker\x12\x1d\n" +
+	"\n" +
+	"maker_name\x18\n" +
+	" \x01(\tR\tmakerName\x12\x1a\n" +
+	"\bevidence\x18\v \x01(\tR\bevidence\x12\x18\n" +
+	"\amanager\x18\f \x01(\tR\amanager\x12\x1c\n" +
+	"\toperation\x18\r \x01(\tR\toperation\x12.\n" +
+	"\x04time\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x14\n" +
+	"\x05count\x18\x0f \x01(\x05R\x05count\x12\x1a\n" +
+	"\bdeclared\x18\x10 \x01(\bR\bdeclared\x12 \n" +
+	"\vinventories\x18\x11 \x03(\tR\vinventories\"\xf8\x02\n" +
 	"\tPlacement\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\"\n" +
 	"\x04role\x18\x02 \x01(\x0e2\x0e.reach.v1.RoleR\x04role\x12%\n" +
@@ -2169,7 +3111,7 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\x06reason\x18\t \x01(\tR\x06reason\x12\x16\n" +
 	"\x06detail\x18\n" +
 	" \x01(\tR\x06detail\x12#\n" +
-	"\x05trace\x18\v \x03(\v2\r.reach.v1.HopR\x05trace\"\xac\x03\n" +
+	"\x05trace\x18\v \x03(\v2\r.reach.v1.HopR\x05trace\"\xc4\x03\n" +
 	"\x06Object\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12-\n" +
 	"\x12controller_cluster\x18\x02 \x01(\tR\x11controllerCluster\x12\x1e\n" +
@@ -2186,7 +3128,8 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	" \x03(\v2\x12.reach.v1.LocationR\x06origin\x12/\n" +
 	"\averdict\x18\v \x01(\x0e2\x15.reach.v1.VerdictKindR\averdict\x12\x16\n" +
 	"\x06reason\x18\f \x01(\tR\x06reason\x12%\n" +
-	"\x05class\x18\r \x01(\x0e2\x0f.reach.v1.ClassR\x05class\"\xd2\x01\n" +
+	"\x05class\x18\r \x01(\x0e2\x0f.reach.v1.ClassR\x05class\x12\x16\n" +
+	"\x06detail\x18\x0e \x01(\tR\x06detail\"\xd2\x01\n" +
 	"\x04File\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\"\n" +
 	"\x04role\x18\x02 \x01(\x0e2\x0e.reach.v1.RoleR\x04role\x12.\n" +
@@ -2234,7 +3177,7 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\x11seen_not_analysed\x18\t \x03(\v2*.reach.v1.CoverageRow.SeenNotAnalysedEntryR\x0fseenNotAnalysed\x1aB\n" +
 	"\x14SeenNotAnalysedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xfd\x01\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xc1\x03\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
@@ -2245,7 +3188,66 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\aflavour\x18\x05 \x01(\tR\aflavour\x12\x1a\n" +
 	"\bplatform\x18\x06 \x01(\tR\bplatform\x12\x1a\n" +
 	"\bevidence\x18\a \x01(\tR\bevidence\x12 \n" +
-	"\vcontrollers\x18\b \x03(\tR\vcontrollers\"\xcf\x01\n" +
+	"\vcontrollers\x18\b \x03(\tR\vcontrollers\x12*\n" +
+	"\asignals\x18\t \x03(\v2\x10.reach.v1.SignalR\asignals\x123\n" +
+	"\breadings\x18\n" +
+	" \x03(\v2\x17.reach.v1.ReadingResultR\breadings\x12,\n" +
+	"\x05shape\x18\v \x01(\v2\x16.reach.v1.ClusterShapeR\x05shape\x123\n" +
+	"\brevision\x18\f \x01(\v2\x17.reach.v1.RevisionStateR\brevision\"`\n" +
+	"\x06Signal\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
+	"\x04says\x18\x03 \x01(\tR\x04says\x12\x18\n" +
+	"\adecides\x18\x04 \x01(\bR\adecides\"\x8d\x01\n" +
+	"\rReadingResult\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x18\n" +
+	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x12\x18\n" +
+	"\aobjects\x18\x04 \x01(\x03R\aobjects\x12\x16\n" +
+	"\x06detail\x18\x05 \x01(\tR\x06detail\"\xfe\x06\n" +
+	"\fClusterShape\x12%\n" +
+	"\x0eserver_version\x18\x01 \x01(\tR\rserverVersion\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x18\n" +
+	"\achannel\x18\x03 \x01(\tR\achannel\x124\n" +
+	"\x16control_plane_topology\x18\x04 \x01(\tR\x14controlPlaneTopology\x12!\n" +
+	"\fnetwork_type\x18\x05 \x01(\tR\vnetworkType\x12S\n" +
+	"\x0fingress_domains\x18\x06 \x03(\v2*.reach.v1.ClusterShape.IngressDomainsEntryR\x0eingressDomains\x12\x14\n" +
+	"\x05nodes\x18\a \x01(\x05R\x05nodes\x12D\n" +
+	"\n" +
+	"node_roles\x18\b \x03(\v2%.reach.v1.ClusterShape.NodeRolesEntryR\tnodeRoles\x12:\n" +
+	"\x06groups\x18\t \x03(\v2\".reach.v1.ClusterShape.GroupsEntryR\x06groups\x129\n" +
+	"\rsubscriptions\x18\n" +
+	" \x03(\v2\x13.reach.v1.ShapeItemR\rsubscriptions\x12M\n" +
+	"\x18cluster_service_versions\x18\v \x03(\v2\x13.reach.v1.ShapeItemR\x16clusterServiceVersions\x12E\n" +
+	"\x14machine_config_pools\x18\f \x03(\v2\x13.reach.v1.ShapeItemR\x12machineConfigPools\x12@\n" +
+	"\x11cluster_operators\x18\r \x03(\v2\x13.reach.v1.ShapeItemR\x10clusterOperators\x1aA\n" +
+	"\x13IngressDomainsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a<\n" +
+	"\x0eNodeRolesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a9\n" +
+	"\vGroupsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"m\n" +
+	"\tShapeItem\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\x12\x14\n" +
+	"\x05state\x18\x04 \x01(\tR\x05state\"\xeb\x02\n" +
+	"\rRevisionState\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x18\n" +
+	"\acurrent\x18\x02 \x01(\x05R\acurrent\x12\x18\n" +
+	"\adiffers\x18\x03 \x01(\x05R\adiffers\x12\x18\n" +
+	"\aunknown\x18\x04 \x01(\x05R\aunknown\x12>\n" +
+	"\aapplied\x18\x05 \x03(\v2$.reach.v1.RevisionState.AppliedEntryR\aapplied\x12>\n" +
+	"\afetched\x18\x06 \x03(\v2$.reach.v1.RevisionState.FetchedEntryR\afetched\x1a:\n" +
+	"\fAppliedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a:\n" +
+	"\fFetchedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcf\x01\n" +
 	"\x04Pack\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\ahandled\x18\x02 \x01(\bR\ahandled\x12/\n" +
@@ -2270,7 +3272,7 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\vdeclared_by\x18\x05 \x01(\tR\n" +
 	"declaredBy\x12#\n" +
 	"\rdeclared_path\x18\x06 \x01(\tR\fdeclaredPath\x12#\n" +
-	"\rdeclared_line\x18\a \x01(\x05R\fdeclaredLine\"\xbb\t\n" +
+	"\rdeclared_line\x18\a \x01(\x05R\fdeclaredLine\"\x87\f\n" +
 	"\x06Counts\x12&\n" +
 	"\x0ffiles_in_commit\x18\x01 \x01(\x05R\rfilesInCommit\x12\x14\n" +
 	"\x05files\x18\x02 \x01(\x05R\x05files\x12\x1e\n" +
@@ -2298,7 +3300,10 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\x14findings_by_severity\x18\x11 \x03(\v2(.reach.v1.Counts.FindingsBySeverityEntryR\x12findingsBySeverity\x12J\n" +
 	"\x0enot_considered\x18\x12 \x03(\v2#.reach.v1.Counts.NotConsideredEntryR\rnotConsidered\x12\x1d\n" +
 	"\n" +
-	"bytes_read\x18\x13 \x01(\x03R\tbytesRead\x1aD\n" +
+	"bytes_read\x18\x13 \x01(\x03R\tbytesRead\x12!\n" +
+	"\flive_records\x18\x14 \x01(\x05R\vliveRecords\x12[\n" +
+	"\x15live_objects_by_maker\x18\x15 \x03(\v2(.reach.v1.Counts.LiveObjectsByMakerEntryR\x12liveObjectsByMaker\x12C\n" +
+	"\vabstentions\x18\x16 \x03(\v2!.reach.v1.Counts.AbstentionsEntryR\vabstentions\x1aD\n" +
 	"\x16PlacementsByClassEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a?\n" +
@@ -2312,6 +3317,12 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a@\n" +
 	"\x12NotConsideredEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1aE\n" +
+	"\x17LiveObjectsByMakerEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\x1a>\n" +
+	"\x10AbstentionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01*\x90\x01\n" +
 	"\x05Class\x12\x15\n" +
@@ -2373,72 +3384,106 @@ func file_reach_v1_census_proto_rawDescGZIP() []byte {
 }
 
 var file_reach_v1_census_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_reach_v1_census_proto_goTypes = []any{
-	(Class)(0),          // 0: reach.v1.Class
-	(Role)(0),           // 1: reach.v1.Role
-	(Analysis)(0),       // 2: reach.v1.Analysis
-	(State)(0),          // 3: reach.v1.State
-	(Severity)(0),       // 4: reach.v1.Severity
-	(VerdictKind)(0),    // 5: reach.v1.VerdictKind
-	(*Hop)(nil),         // 6: reach.v1.Hop
-	(*Location)(nil),    // 7: reach.v1.Location
-	(*Sync)(nil),        // 8: reach.v1.Sync
-	(*Release)(nil),     // 9: reach.v1.Release
-	(*Placement)(nil),   // 10: reach.v1.Placement
-	(*Object)(nil),      // 11: reach.v1.Object
-	(*File)(nil),        // 12: reach.v1.File
-	(*Finding)(nil),     // 13: reach.v1.Finding
-	(*RuleResult)(nil),  // 14: reach.v1.RuleResult
-	(*CoverageRow)(nil), // 15: reach.v1.CoverageRow
-	(*Cluster)(nil),     // 16: reach.v1.Cluster
-	(*Pack)(nil),        // 17: reach.v1.Pack
-	(*Summary)(nil),     // 18: reach.v1.Summary
-	(*Root)(nil),        // 19: reach.v1.Root
-	(*Counts)(nil),      // 20: reach.v1.Counts
-	nil,                 // 21: reach.v1.CoverageRow.SeenNotAnalysedEntry
-	nil,                 // 22: reach.v1.Pack.KindsEntry
-	nil,                 // 23: reach.v1.Counts.PlacementsByClassEntry
-	nil,                 // 24: reach.v1.Counts.SyncsByStateEntry
-	nil,                 // 25: reach.v1.Counts.ObjectsByVerdictEntry
-	nil,                 // 26: reach.v1.Counts.FindingsBySeverityEntry
-	nil,                 // 27: reach.v1.Counts.NotConsideredEntry
+	(Class)(0),                    // 0: reach.v1.Class
+	(Role)(0),                     // 1: reach.v1.Role
+	(Analysis)(0),                 // 2: reach.v1.Analysis
+	(State)(0),                    // 3: reach.v1.State
+	(Severity)(0),                 // 4: reach.v1.Severity
+	(VerdictKind)(0),              // 5: reach.v1.VerdictKind
+	(*Hop)(nil),                   // 6: reach.v1.Hop
+	(*Location)(nil),              // 7: reach.v1.Location
+	(*Sync)(nil),                  // 8: reach.v1.Sync
+	(*Release)(nil),               // 9: reach.v1.Release
+	(*LiveState)(nil),             // 10: reach.v1.LiveState
+	(*LiveObject)(nil),            // 11: reach.v1.LiveObject
+	(*Placement)(nil),             // 12: reach.v1.Placement
+	(*Object)(nil),                // 13: reach.v1.Object
+	(*File)(nil),                  // 14: reach.v1.File
+	(*Finding)(nil),               // 15: reach.v1.Finding
+	(*RuleResult)(nil),            // 16: reach.v1.RuleResult
+	(*CoverageRow)(nil),           // 17: reach.v1.CoverageRow
+	(*Cluster)(nil),               // 18: reach.v1.Cluster
+	(*Signal)(nil),                // 19: reach.v1.Signal
+	(*ReadingResult)(nil),         // 20: reach.v1.ReadingResult
+	(*ClusterShape)(nil),          // 21: reach.v1.ClusterShape
+	(*ShapeItem)(nil),             // 22: reach.v1.ShapeItem
+	(*RevisionState)(nil),         // 23: reach.v1.RevisionState
+	(*Pack)(nil),                  // 24: reach.v1.Pack
+	(*Summary)(nil),               // 25: reach.v1.Summary
+	(*Root)(nil),                  // 26: reach.v1.Root
+	(*Counts)(nil),                // 27: reach.v1.Counts
+	nil,                           // 28: reach.v1.CoverageRow.SeenNotAnalysedEntry
+	nil,                           // 29: reach.v1.ClusterShape.IngressDomainsEntry
+	nil,                           // 30: reach.v1.ClusterShape.NodeRolesEntry
+	nil,                           // 31: reach.v1.ClusterShape.GroupsEntry
+	nil,                           // 32: reach.v1.RevisionState.AppliedEntry
+	nil,                           // 33: reach.v1.RevisionState.FetchedEntry
+	nil,                           // 34: reach.v1.Pack.KindsEntry
+	nil,                           // 35: reach.v1.Counts.PlacementsByClassEntry
+	nil,                           // 36: reach.v1.Counts.SyncsByStateEntry
+	nil,                           // 37: reach.v1.Counts.ObjectsByVerdictEntry
+	nil,                           // 38: reach.v1.Counts.FindingsBySeverityEntry
+	nil,                           // 39: reach.v1.Counts.NotConsideredEntry
+	nil,                           // 40: reach.v1.Counts.LiveObjectsByMakerEntry
+	nil,                           // 41: reach.v1.Counts.AbstentionsEntry
+	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
 }
 var file_reach_v1_census_proto_depIdxs = []int32{
 	0,  // 0: reach.v1.Sync.class:type_name -> reach.v1.Class
 	3,  // 1: reach.v1.Sync.state:type_name -> reach.v1.State
 	6,  // 2: reach.v1.Sync.trace:type_name -> reach.v1.Hop
-	0,  // 3: reach.v1.Release.class:type_name -> reach.v1.Class
-	6,  // 4: reach.v1.Release.trace:type_name -> reach.v1.Hop
-	3,  // 5: reach.v1.Release.state:type_name -> reach.v1.State
-	1,  // 6: reach.v1.Placement.role:type_name -> reach.v1.Role
-	0,  // 7: reach.v1.Placement.class:type_name -> reach.v1.Class
-	3,  // 8: reach.v1.Placement.state:type_name -> reach.v1.State
-	6,  // 9: reach.v1.Placement.trace:type_name -> reach.v1.Hop
-	7,  // 10: reach.v1.Object.origin:type_name -> reach.v1.Location
-	5,  // 11: reach.v1.Object.verdict:type_name -> reach.v1.VerdictKind
-	0,  // 12: reach.v1.Object.class:type_name -> reach.v1.Class
-	1,  // 13: reach.v1.File.role:type_name -> reach.v1.Role
-	2,  // 14: reach.v1.File.analysis:type_name -> reach.v1.Analysis
-	4,  // 15: reach.v1.Finding.severity:type_name -> reach.v1.Severity
-	6,  // 16: reach.v1.Finding.trace:type_name -> reach.v1.Hop
-	4,  // 17: reach.v1.RuleResult.severity:type_name -> reach.v1.Severity
-	21, // 18: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
-	22, // 19: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
-	16, // 20: reach.v1.Summary.clusters:type_name -> reach.v1.Cluster
-	19, // 21: reach.v1.Summary.roots:type_name -> reach.v1.Root
-	17, // 22: reach.v1.Summary.packs:type_name -> reach.v1.Pack
-	20, // 23: reach.v1.Summary.counts:type_name -> reach.v1.Counts
-	23, // 24: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
-	24, // 25: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
-	25, // 26: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
-	26, // 27: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
-	27, // 28: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	10, // 3: reach.v1.Sync.live:type_name -> reach.v1.LiveState
+	0,  // 4: reach.v1.Release.class:type_name -> reach.v1.Class
+	6,  // 5: reach.v1.Release.trace:type_name -> reach.v1.Hop
+	3,  // 6: reach.v1.Release.state:type_name -> reach.v1.State
+	10, // 7: reach.v1.Release.live:type_name -> reach.v1.LiveState
+	5,  // 8: reach.v1.LiveObject.verdict:type_name -> reach.v1.VerdictKind
+	42, // 9: reach.v1.LiveObject.time:type_name -> google.protobuf.Timestamp
+	1,  // 10: reach.v1.Placement.role:type_name -> reach.v1.Role
+	0,  // 11: reach.v1.Placement.class:type_name -> reach.v1.Class
+	3,  // 12: reach.v1.Placement.state:type_name -> reach.v1.State
+	6,  // 13: reach.v1.Placement.trace:type_name -> reach.v1.Hop
+	7,  // 14: reach.v1.Object.origin:type_name -> reach.v1.Location
+	5,  // 15: reach.v1.Object.verdict:type_name -> reach.v1.VerdictKind
+	0,  // 16: reach.v1.Object.class:type_name -> reach.v1.Class
+	1,  // 17: reach.v1.File.role:type_name -> reach.v1.Role
+	2,  // 18: reach.v1.File.analysis:type_name -> reach.v1.Analysis
+	4,  // 19: reach.v1.Finding.severity:type_name -> reach.v1.Severity
+	6,  // 20: reach.v1.Finding.trace:type_name -> reach.v1.Hop
+	4,  // 21: reach.v1.RuleResult.severity:type_name -> reach.v1.Severity
+	28, // 22: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
+	19, // 23: reach.v1.Cluster.signals:type_name -> reach.v1.Signal
+	20, // 24: reach.v1.Cluster.readings:type_name -> reach.v1.ReadingResult
+	21, // 25: reach.v1.Cluster.shape:type_name -> reach.v1.ClusterShape
+	23, // 26: reach.v1.Cluster.revision:type_name -> reach.v1.RevisionState
+	29, // 27: reach.v1.ClusterShape.ingress_domains:type_name -> reach.v1.ClusterShape.IngressDomainsEntry
+	30, // 28: reach.v1.ClusterShape.node_roles:type_name -> reach.v1.ClusterShape.NodeRolesEntry
+	31, // 29: reach.v1.ClusterShape.groups:type_name -> reach.v1.ClusterShape.GroupsEntry
+	22, // 30: reach.v1.ClusterShape.subscriptions:type_name -> reach.v1.ShapeItem
+	22, // 31: reach.v1.ClusterShape.cluster_service_versions:type_name -> reach.v1.ShapeItem
+	22, // 32: reach.v1.ClusterShape.machine_config_pools:type_name -> reach.v1.ShapeItem
+	22, // 33: reach.v1.ClusterShape.cluster_operators:type_name -> reach.v1.ShapeItem
+	32, // 34: reach.v1.RevisionState.applied:type_name -> reach.v1.RevisionState.AppliedEntry
+	33, // 35: reach.v1.RevisionState.fetched:type_name -> reach.v1.RevisionState.FetchedEntry
+	34, // 36: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
+	18, // 37: reach.v1.Summary.clusters:type_name -> reach.v1.Cluster
+	26, // 38: reach.v1.Summary.roots:type_name -> reach.v1.Root
+	24, // 39: reach.v1.Summary.packs:type_name -> reach.v1.Pack
+	27, // 40: reach.v1.Summary.counts:type_name -> reach.v1.Counts
+	35, // 41: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
+	36, // 42: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
+	37, // 43: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
+	38, // 44: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
+	39, // 45: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
+	40, // 46: reach.v1.Counts.live_objects_by_maker:type_name -> reach.v1.Counts.LiveObjectsByMakerEntry
+	41, // 47: reach.v1.Counts.abstentions:type_name -> reach.v1.Counts.AbstentionsEntry
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_reach_v1_census_proto_init() }
@@ -2452,7 +3497,7 @@ func file_reach_v1_census_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reach_v1_census_proto_rawDesc), len(file_reach_v1_census_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   22,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

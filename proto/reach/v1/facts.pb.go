@@ -852,7 +852,7 @@ func (x *ServedKinds) GetKinds() []*ServedKind {
 	return nil
 }
 
-// ServedKind is one kind in one version.
+// ServedKind is one kind in one version; every version that is served is told.
 type ServedKind struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Group   string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
@@ -1248,8 +1248,11 @@ type SourceFact struct {
 	ObservedGeneration int64                  `protobuf:"varint,11,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
 	Suspend            bool                   `protobuf:"varint,12,opt,name=suspend,proto3" json:"suspend,omitempty"`
 	Conditions         []*Condition           `protobuf:"bytes,13,rep,name=conditions,proto3" json:"conditions,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// status.artifact.metadata["org.opencontainers.image.revision"]: the commit
+	// from which an OCI artifact was made.
+	OriginRevision string `protobuf:"bytes,14,opt,name=origin_revision,json=originRevision,proto3" json:"origin_revision,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SourceFact) Reset() {
@@ -1373,6 +1376,13 @@ func (x *SourceFact) GetConditions() []*Condition {
 	return nil
 }
 
+func (x *SourceFact) GetOriginRevision() string {
+	if x != nil {
+		return x.OriginRevision
+	}
+	return ""
+}
+
 // ObjectReference names an object within a cluster.
 type ObjectReference struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1484,10 +1494,12 @@ type InventoryHolder struct {
 	// Entries of it, all of which InventoryEntries bring.
 	Entries int64 `protobuf:"varint,26,opt,name=entries,proto3" json:"entries,omitempty"`
 	// Labels and annotations, only those that PresentObject has.
-	Labels        map[string]string `protobuf:"bytes,27,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Annotations   map[string]string `protobuf:"bytes,28,rep,name=annotations,proto3" json:"annotations,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Labels      map[string]string `protobuf:"bytes,27,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Annotations map[string]string `protobuf:"bytes,28,rep,name=annotations,proto3" json:"annotations,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// status.lastAppliedOriginRevision: the commit behind an OCI artifact.
+	LastAppliedOriginRevision string `protobuf:"bytes,29,opt,name=last_applied_origin_revision,json=lastAppliedOriginRevision,proto3" json:"last_applied_origin_revision,omitempty"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
 }
 
 func (x *InventoryHolder) Reset() {
@@ -1714,6 +1726,13 @@ func (x *InventoryHolder) GetAnnotations() map[string]string {
 		return x.Annotations
 	}
 	return nil
+}
+
+func (x *InventoryHolder) GetLastAppliedOriginRevision() string {
+	if x != nil {
+		return x.LastAppliedOriginRevision
+	}
+	return ""
 }
 
 // ReleaseFact is what a HelmRelease says that it installed.
@@ -3107,7 +3126,7 @@ const file_reach_v1_facts_proto_rawDesc = "" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12C\n" +
 	"\x0flast_transition\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x0elastTransition\x12/\n" +
-	"\x13observed_generation\x18\x05 \x01(\x03R\x12observedGeneration\"\x98\x03\n" +
+	"\x13observed_generation\x18\x05 \x01(\x03R\x12observedGeneration\"\xc1\x03\n" +
 	"\n" +
 	"SourceFact\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
@@ -3127,12 +3146,14 @@ const file_reach_v1_facts_proto_rawDesc = "" +
 	"\asuspend\x18\f \x01(\bR\asuspend\x123\n" +
 	"\n" +
 	"conditions\x18\r \x03(\v2\x13.reach.v1.ConditionR\n" +
-	"conditions\"m\n" +
+	"conditions\x12'\n" +
+	"\x0forigin_revision\x18\x0e \x01(\tR\x0eoriginRevision\"m\n" +
 	"\x0fObjectReference\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\"\xfd\t\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"\xbe\n" +
+	"\n" +
 	"\x0fInventoryHolder\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
@@ -3167,7 +3188,8 @@ const file_reach_v1_facts_proto_rawDesc = "" +
 	"\rhas_inventory\x18\x19 \x01(\bR\fhasInventory\x12\x18\n" +
 	"\aentries\x18\x1a \x01(\x03R\aentries\x12=\n" +
 	"\x06labels\x18\x1b \x03(\v2%.reach.v1.InventoryHolder.LabelsEntryR\x06labels\x12L\n" +
-	"\vannotations\x18\x1c \x03(\v2*.reach.v1.InventoryHolder.AnnotationsEntryR\vannotations\x1a9\n" +
+	"\vannotations\x18\x1c \x03(\v2*.reach.v1.InventoryHolder.AnnotationsEntryR\vannotations\x12?\n" +
+	"\x1clast_applied_origin_revision\x18\x1d \x01(\tR\x19lastAppliedOriginRevision\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +

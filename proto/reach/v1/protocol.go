@@ -24,5 +24,5 @@ const (
 	MaxFactsBytes = 4 << 20
 
 	// MaxFacts is how many objects and inventory entries a process keeps.
-	MaxFacts = 10_000_000
+	MaxFacts = 4_000_000
 )
