@@ -9,6 +9,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/coverage"
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/finding"
+	"github.com/gitops-reach/reach/analyser/internal/observed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/source"
@@ -31,6 +32,8 @@ type Request struct {
 	// Commit is the full id of the commit that the snapshot shows, or empty.
 	Commit string
 	Limits Limits
+	// Observed is what was seen on clusters; nil when nobody looked.
+	Observed *observed.Set
 	// Engines are the reconciliation engines to look for.
 	Engines []controller.Engine
 	// Progress is called now and then, from one goroutine at a time; nil for

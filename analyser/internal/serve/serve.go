@@ -41,6 +41,8 @@ type Service struct {
 	Walls []*reachv1.SealWall
 	// Engines are the reconciliation engines that the census looks for.
 	Engines []controller.Engine
+
+	facts collector
 }
 
 // Hello agrees on the protocol version.
@@ -94,6 +96,7 @@ func (s *Service) open(ctx context.Context, m *reachv1.CensusRequest, listed fun
 		return nil, err
 	}
 	o := &opened{request: request(m)}
+	o.request.Observed = s.facts.take()
 	if o.snapshot, err = repo.Snapshot(ctx, c, listed); err != nil {
 		return nil, err
 	}

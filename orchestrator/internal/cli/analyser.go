@@ -21,6 +21,12 @@ type analyser interface {
 	Close()
 }
 
+// factsTaker is an analyser that can be told what was seen on clusters, before
+// its census.
+type factsTaker interface {
+	Facts(ctx context.Context, each func(yield func(*reachv1.Fact) error) error) (*reachv1.FactsResponse, error)
+}
+
 // starter starts the analyser binary, "" for the one beside this program, for
 // the clone at repository. What it logs goes to log, which may be nil.
 type starter func(ctx context.Context, binary, repository string, log io.Writer) (analyser, error)

@@ -17,6 +17,7 @@ import (
 	"github.com/gitops-reach/reach/orchestrator/internal/alias"
 	"github.com/gitops-reach/reach/orchestrator/internal/clone"
 	"github.com/gitops-reach/reach/orchestrator/internal/config"
+	"github.com/gitops-reach/reach/orchestrator/internal/facts"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 	"github.com/gitops-reach/reach/orchestrator/internal/stream"
 	"github.com/gitops-reach/reach/orchestrator/internal/summary"
@@ -27,6 +28,7 @@ import (
 type censusFlags struct {
 	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile, stats, trace string
 	roots                                                                              []string
+	facts                                                                              []string
 	verbose                                                                            bool
 
 	requireSeal string
@@ -94,6 +96,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	flags.StringVar(&f.rev, "rev", "", "commit to read, a `REVISION` as git knows them (default HEAD)")
 	flags.StringArrayVar(&f.roots, "root", nil, "`CLUSTER=PATH[@NAMESPACE/NAME]`, what the cluster reconciles itself from; repeatable")
 	flags.StringVar(&f.config, "config", "", "`FILE` with what only you know, see reach.example.yaml")
+	flags.StringArrayVar(&f.facts, "facts", nil, "`FILE` with what was seen on clusters earlier; repeatable")
 	flags.StringVar(&f.names, "names", "alias", "write `alias|real` names; real ones are for your own eyes")
 	flags.StringVar(&f.out, "out", "", "report folder `DIR`, replaced when it is a report (default ./reach-report/NAME-COMMIT)")
 	flags.StringVar(&f.format, "format", "text", "print a summary or census.json: `text|json`")
@@ -232,6 +235,9 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 	if err := sealMode(c.flags.requireSeal).sealed(a.Hello()); err != nil {
 		return nil, err
 	}
+	if err := c.tell(ctx, a); err != nil {
+		return nil, err
+	}
 	recorder, err := stream.NewRecorder()
 	if err != nil {
 		return nil, err
@@ -254,6 +260,33 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 		return nil, errors.Join(err, recorder.Close())
 	}
 	return recording, nil
+}
+
+// tell hands over the facts of the files that were named.
+func (c *census) tell(ctx context.Context, a analyser) error {
+	if len(c.flags.facts) == 0 {
+		return nil
+	}
+	defer c.trace.span("telling facts")()
+	taker, ok := a.(factsTaker)
+	if !ok {
+		return errors.New("this analyser takes no facts about clusters")
+	}
+	told, err := taker.Facts(ctx, func(yield func(*reachv1.Fact) error) error {
+		for _, file := range c.flags.facts {
+			if err := facts.ReadFile(file, yield); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range told.GetProblems() {
+		fmt.Fprintln(c.err, "facts:", p)
+	}
+	return nil
 }
 
 // names are how the names of a census are written.

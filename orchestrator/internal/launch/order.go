@@ -23,6 +23,7 @@ const (
 	releases
 	placements
 	objects
+	live
 	files
 	findings
 	rules
@@ -33,7 +34,7 @@ const (
 )
 
 var kindNames = [...]string{
-	"nothing", "the header", "syncs", "releases", "placements", "objects", "files",
+	"nothing", "the header", "syncs", "releases", "placements", "objects", "live objects", "files",
 	"findings", "rules", "coverage", "the summary", "progress", "a message of an unknown kind",
 }
 
@@ -51,6 +52,8 @@ func kindOf(msg *reachv1.CensusResponse) kind {
 		return placements
 	case *reachv1.CensusResponse_Object:
 		return objects
+	case *reachv1.CensusResponse_Live:
+		return live
 	case *reachv1.CensusResponse_File:
 		return files
 	case *reachv1.CensusResponse_Finding:

@@ -82,16 +82,18 @@ func position(m *reachv1.CensusResponse) (int, string) {
 		return 4, "placement"
 	case *reachv1.CensusResponse_Object:
 		return 5, "object"
+	case *reachv1.CensusResponse_Live:
+		return 6, "live object"
 	case *reachv1.CensusResponse_File:
-		return 6, "file"
+		return 7, "file"
 	case *reachv1.CensusResponse_Finding:
-		return 7, "finding"
+		return 8, "finding"
 	case *reachv1.CensusResponse_Rule:
-		return 8, "rule"
+		return 9, "rule"
 	case *reachv1.CensusResponse_Coverage:
-		return 9, "coverage row"
+		return 10, "coverage row"
 	case *reachv1.CensusResponse_Summary:
-		return 10, "summary"
+		return 11, "summary"
 	}
 	return 0, ""
 }
@@ -110,6 +112,7 @@ func (c *check) finish() error {
 		{"HelmReleases", counts.GetReleases(), c.seen["release"]},
 		{"placements", counts.GetPlacements(), c.seen["placement"]},
 		{"objects", counts.GetObjects(), c.seen["object"]},
+		{"live objects", counts.GetLiveRecords(), c.seen["live object"]},
 		{"files", counts.GetFiles(), c.seen["file"]},
 		{"analysable files", counts.GetAnalysable(), c.files[reachv1.Analysis_ANALYSIS_ANALYSABLE]},
 		{"seen, not analysed files", counts.GetSeenNotAnalysed(), c.files[reachv1.Analysis_ANALYSIS_SEEN_NOT_ANALYSED]},

@@ -13,6 +13,8 @@ func (c *check) collect(m *reachv1.CensusResponse) {
 		c.use(e.Placement.GetTrace(), e.Placement.GetCluster(), e.Placement.GetControllerCluster())
 	case *reachv1.CensusResponse_Object:
 		c.use(nil, e.Object.GetCluster(), e.Object.GetControllerCluster())
+	case *reachv1.CensusResponse_Live:
+		c.use(nil, e.Live.GetCluster())
 	case *reachv1.CensusResponse_Finding:
 		c.use(e.Finding.GetTrace(), e.Finding.GetCluster())
 	case *reachv1.CensusResponse_Coverage:
