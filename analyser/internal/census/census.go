@@ -55,7 +55,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 	c.Packs = coverage.CountPacks(c.Files, packs)
 	c.NotConsidered = w.notConsidered(considered)
 	c.Findings, c.Rules = finding.Run(&finding.Model{
-		Positions: w.positions, Applied: w.applied, Objects: c.Objects, Files: c.Files, Unparsed: unparsed,
+		Positions: w.positions, Applied: w.applied, Objects: c.Objects, Files: c.Files, Unparsed: unparsed, Secrets: w.secrets,
 		Runs: func(on cluster.Name, name string) bool { return w.runs(on, name, w.prev) },
 		Strict: func(on cluster.Name) (bool, bool) {
 			_, gates, known := w.kustomizeController(on)
@@ -71,6 +71,11 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			return out
 		},
 	}, finding.Rules())
+	for _, r := range c.Rules {
+		for _, n := range r.Notes {
+			w.note("%s", n)
+		}
+	}
 	c.OriginURL, c.BytesRead = w.originURL(), snap.BytesRead()
 	c.Clusters = w.clusters()
 	for _, r := range w.roots {
@@ -168,6 +173,9 @@ func (w *worklist) hold(c *coverage.Considered, e snapshot.Entry) *finding.Unpar
 		return &finding.Unparsed{At: position.Position{Path: e.Path}, Code: "unreadable", Message: err.Error()}
 	}
 	for _, r := range objects(f) {
+		if finding.AboutSecret(r.Ref) {
+			w.secrets = append(w.secrets, finding.WrittenSecret{At: r.Pos, Ref: r.Ref, Node: r.Node, SOPS: field(r.Document.Node, "sops")})
+		}
 		c.Objects = append(c.Objects, coverage.Written{Kind: r.Ref.GroupKind(), Placed: w.landed[r.Pos]})
 	}
 	if len(c.Objects) > 0 {

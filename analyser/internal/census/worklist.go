@@ -53,6 +53,8 @@ type worklist struct {
 	whole       map[cluster.Name]bool
 	// unreadable are the files whose content could not be had.
 	unreadable map[string]error
+	// secrets are the documents about Secrets, in the order of the files.
+	secrets []finding.WrittenSecret
 	builders   map[string]*kustomize.Builder
 	memo       map[string]*controller.Result
 	read       map[*kustomize.Object]controller.Declared

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gitops-reach/reach/analyser/internal/census"
+	"github.com/gitops-reach/reach/analyser/internal/finding"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
@@ -181,12 +182,20 @@ func (s *streamer) findings() error {
 		if err := s.send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Finding{Finding: &reachv1.Finding{
 			Rule: f.Rule, Severity: severities[f.Severity], Path: clean(f.At.Path), Line: int32(f.At.Line), Cluster: string(f.Cluster),
 			Kind: clean(f.Kind), Namespace: clean(f.Namespace), Name: clean(f.Name), Var: clean(f.Var), Count: int32(f.Count),
-			Message: clean(f.Message), Remedy: clean(f.Remedy), Trace: hops(f.Trace),
+			Message: clean(f.Message), Remedy: clean(f.Remedy), Trace: hops(f.Trace), Facts: facts(f.Facts),
 		}}}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func facts(in []finding.Fact) []*reachv1.FindingFact {
+	var out []*reachv1.FindingFact
+	for _, f := range in {
+		out = append(out, &reachv1.FindingFact{Cluster: string(f.Cluster), Text: clean(f.Text), Path: clean(f.At.Path), Line: int32(f.At.Line)})
+	}
+	return out
 }
 
 func (s *streamer) rules() error {

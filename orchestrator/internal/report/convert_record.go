@@ -68,8 +68,16 @@ func finding(f *reachv1.Finding) *Finding {
 		Rule: f.GetRule(), Severity: word(f.GetSeverity()), Path: f.GetPath(), Line: int(f.GetLine()),
 		Cluster: f.GetCluster(), Kind: f.GetKind(), Namespace: f.GetNamespace(), Name: f.GetName(),
 		Var: f.GetVar(), Count: int(f.GetCount()), Message: f.GetMessage(), Remedy: f.GetRemedy(),
-		Trace: trace(f.GetTrace()),
+		Trace: trace(f.GetTrace()), Facts: facts(f.GetFacts()),
 	}
+}
+
+func facts(in []*reachv1.FindingFact) []Fact {
+	var out []Fact
+	for _, f := range in {
+		out = append(out, Fact{Cluster: f.GetCluster(), Text: f.GetText(), Path: f.GetPath(), Line: int(f.GetLine())})
+	}
+	return out
 }
 
 func coverage(r *reachv1.CoverageRow) *CoverageRow {

@@ -342,6 +342,18 @@ type Finding struct {
 	Message string `json:"message"`
 	Remedy  string `json:"remedy"`
 	Trace   []Hop  `json:"trace"`
+	// Facts are what stands side by side, for rules whose result is a question.
+	Facts []Fact `json:"facts,omitempty"`
+}
+
+// Fact is one of the things that people weigh against each other.
+type Fact struct {
+	// Cluster that it is about; left out when it is about the repository.
+	Cluster string `json:"cluster,omitempty"`
+	// Text says what is so.
+	Text string `json:"text"`
+	Path string `json:"path,omitempty"`
+	Line int    `json:"line,omitempty"`
 }
 
 // CoverageRow counts the files below one Flux root. A file counts in one row;

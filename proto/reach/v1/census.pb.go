@@ -1616,8 +1616,10 @@ type Finding struct {
 	// What it is and what follows, for people.
 	Message string `protobuf:"bytes,11,opt,name=message,proto3" json:"message,omitempty"`
 	// What to do about it.
-	Remedy        string `protobuf:"bytes,12,opt,name=remedy,proto3" json:"remedy,omitempty"`
-	Trace         []*Hop `protobuf:"bytes,13,rep,name=trace,proto3" json:"trace,omitempty"`
+	Remedy string `protobuf:"bytes,12,opt,name=remedy,proto3" json:"remedy,omitempty"`
+	Trace  []*Hop `protobuf:"bytes,13,rep,name=trace,proto3" json:"trace,omitempty"`
+	// What stands side by side, for rules whose result is a question.
+	Facts         []*FindingFact `protobuf:"bytes,14,rep,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1743,6 +1745,85 @@ func (x *Finding) GetTrace() []*Hop {
 	return nil
 }
 
+func (x *Finding) GetFacts() []*FindingFact {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+// FindingFact is one of the things that people weigh against each other.
+type FindingFact struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cluster that it is about; empty when it is about the repository.
+	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// What is so, for people.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// Where it is written, if it stands in this repository.
+	Path          string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	Line          int32  `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindingFact) Reset() {
+	*x = FindingFact{}
+	mi := &file_reach_v1_census_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindingFact) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindingFact) ProtoMessage() {}
+
+func (x *FindingFact) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindingFact.ProtoReflect.Descriptor instead.
+func (*FindingFact) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *FindingFact) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *FindingFact) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *FindingFact) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *FindingFact) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
 // RuleResult says that a rule ran, also when it found nothing.
 type RuleResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1757,7 +1838,7 @@ type RuleResult struct {
 
 func (x *RuleResult) Reset() {
 	*x = RuleResult{}
-	mi := &file_reach_v1_census_proto_msgTypes[10]
+	mi := &file_reach_v1_census_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1850,7 @@ func (x *RuleResult) String() string {
 func (*RuleResult) ProtoMessage() {}
 
 func (x *RuleResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[10]
+	mi := &file_reach_v1_census_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1863,7 @@ func (x *RuleResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleResult.ProtoReflect.Descriptor instead.
 func (*RuleResult) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{10}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RuleResult) GetRule() string {
@@ -1838,7 +1919,7 @@ type CoverageRow struct {
 
 func (x *CoverageRow) Reset() {
 	*x = CoverageRow{}
-	mi := &file_reach_v1_census_proto_msgTypes[11]
+	mi := &file_reach_v1_census_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1850,7 +1931,7 @@ func (x *CoverageRow) String() string {
 func (*CoverageRow) ProtoMessage() {}
 
 func (x *CoverageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[11]
+	mi := &file_reach_v1_census_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1863,7 +1944,7 @@ func (x *CoverageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRow.ProtoReflect.Descriptor instead.
 func (*CoverageRow) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{11}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CoverageRow) GetRoot() string {
@@ -1959,7 +2040,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_reach_v1_census_proto_msgTypes[12]
+	mi := &file_reach_v1_census_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2052,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[12]
+	mi := &file_reach_v1_census_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2065,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{12}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Cluster) GetName() string {
@@ -2088,7 +2169,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_reach_v1_census_proto_msgTypes[13]
+	mi := &file_reach_v1_census_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2181,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[13]
+	mi := &file_reach_v1_census_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2194,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{13}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Signal) GetName() string {
@@ -2161,7 +2242,7 @@ type ReadingResult struct {
 
 func (x *ReadingResult) Reset() {
 	*x = ReadingResult{}
-	mi := &file_reach_v1_census_proto_msgTypes[14]
+	mi := &file_reach_v1_census_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2254,7 @@ func (x *ReadingResult) String() string {
 func (*ReadingResult) ProtoMessage() {}
 
 func (x *ReadingResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[14]
+	mi := &file_reach_v1_census_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2267,7 @@ func (x *ReadingResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadingResult.ProtoReflect.Descriptor instead.
 func (*ReadingResult) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{14}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadingResult) GetKind() string {
@@ -2251,7 +2332,7 @@ type ClusterShape struct {
 
 func (x *ClusterShape) Reset() {
 	*x = ClusterShape{}
-	mi := &file_reach_v1_census_proto_msgTypes[15]
+	mi := &file_reach_v1_census_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2344,7 @@ func (x *ClusterShape) String() string {
 func (*ClusterShape) ProtoMessage() {}
 
 func (x *ClusterShape) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[15]
+	mi := &file_reach_v1_census_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2357,7 @@ func (x *ClusterShape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterShape.ProtoReflect.Descriptor instead.
 func (*ClusterShape) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{15}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ClusterShape) GetServerVersion() string {
@@ -2384,7 +2465,7 @@ type ShapeItem struct {
 
 func (x *ShapeItem) Reset() {
 	*x = ShapeItem{}
-	mi := &file_reach_v1_census_proto_msgTypes[16]
+	mi := &file_reach_v1_census_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2396,7 +2477,7 @@ func (x *ShapeItem) String() string {
 func (*ShapeItem) ProtoMessage() {}
 
 func (x *ShapeItem) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[16]
+	mi := &file_reach_v1_census_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2409,7 +2490,7 @@ func (x *ShapeItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShapeItem.ProtoReflect.Descriptor instead.
 func (*ShapeItem) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{16}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ShapeItem) GetNamespace() string {
@@ -2461,7 +2542,7 @@ type RevisionState struct {
 
 func (x *RevisionState) Reset() {
 	*x = RevisionState{}
-	mi := &file_reach_v1_census_proto_msgTypes[17]
+	mi := &file_reach_v1_census_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2473,7 +2554,7 @@ func (x *RevisionState) String() string {
 func (*RevisionState) ProtoMessage() {}
 
 func (x *RevisionState) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[17]
+	mi := &file_reach_v1_census_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2486,7 +2567,7 @@ func (x *RevisionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevisionState.ProtoReflect.Descriptor instead.
 func (*RevisionState) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{17}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RevisionState) GetState() string {
@@ -2548,7 +2629,7 @@ type Pack struct {
 
 func (x *Pack) Reset() {
 	*x = Pack{}
-	mi := &file_reach_v1_census_proto_msgTypes[18]
+	mi := &file_reach_v1_census_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2560,7 +2641,7 @@ func (x *Pack) String() string {
 func (*Pack) ProtoMessage() {}
 
 func (x *Pack) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[18]
+	mi := &file_reach_v1_census_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2573,7 +2654,7 @@ func (x *Pack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pack.ProtoReflect.Descriptor instead.
 func (*Pack) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{18}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Pack) GetName() string {
@@ -2626,7 +2707,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_reach_v1_census_proto_msgTypes[19]
+	mi := &file_reach_v1_census_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2638,7 +2719,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[19]
+	mi := &file_reach_v1_census_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2651,7 +2732,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{19}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Summary) GetClusters() []*Cluster {
@@ -2713,7 +2794,7 @@ type Root struct {
 
 func (x *Root) Reset() {
 	*x = Root{}
-	mi := &file_reach_v1_census_proto_msgTypes[20]
+	mi := &file_reach_v1_census_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2806,7 @@ func (x *Root) String() string {
 func (*Root) ProtoMessage() {}
 
 func (x *Root) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[20]
+	mi := &file_reach_v1_census_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +2819,7 @@ func (x *Root) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Root.ProtoReflect.Descriptor instead.
 func (*Root) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{20}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Root) GetCluster() string {
@@ -2825,7 +2906,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_reach_v1_census_proto_msgTypes[21]
+	mi := &file_reach_v1_census_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +2918,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[21]
+	mi := &file_reach_v1_census_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +2931,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{21}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Counts) GetFilesInCommit() int32 {
@@ -3139,7 +3220,7 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\n" +
 	"placements\x18\x06 \x01(\x05R\n" +
 	"placements\x12\x12\n" +
-	"\x04root\x18\a \x01(\tR\x04root\"\xd4\x02\n" +
+	"\x04root\x18\a \x01(\tR\x04root\"\x81\x03\n" +
 	"\aFinding\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12.\n" +
 	"\bseverity\x18\x02 \x01(\x0e2\x12.reach.v1.SeverityR\bseverity\x12\x12\n" +
@@ -3154,7 +3235,13 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	" \x01(\x05R\x05count\x12\x18\n" +
 	"\amessage\x18\v \x01(\tR\amessage\x12\x16\n" +
 	"\x06remedy\x18\f \x01(\tR\x06remedy\x12#\n" +
-	"\x05trace\x18\r \x03(\v2\r.reach.v1.HopR\x05trace\"x\n" +
+	"\x05trace\x18\r \x03(\v2\r.reach.v1.HopR\x05trace\x12+\n" +
+	"\x05facts\x18\x0e \x03(\v2\x15.reach.v1.FindingFactR\x05facts\"c\n" +
+	"\vFindingFact\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\x12\x12\n" +
+	"\x04line\x18\x04 \x01(\x05R\x04line\"x\n" +
 	"\n" +
 	"RuleResult\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x10\n" +
@@ -3384,7 +3471,7 @@ func file_reach_v1_census_proto_rawDescGZIP() []byte {
 }
 
 var file_reach_v1_census_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_reach_v1_census_proto_goTypes = []any{
 	(Class)(0),                    // 0: reach.v1.Class
 	(Role)(0),                     // 1: reach.v1.Role
@@ -3402,33 +3489,34 @@ var file_reach_v1_census_proto_goTypes = []any{
 	(*Object)(nil),                // 13: reach.v1.Object
 	(*File)(nil),                  // 14: reach.v1.File
 	(*Finding)(nil),               // 15: reach.v1.Finding
-	(*RuleResult)(nil),            // 16: reach.v1.RuleResult
-	(*CoverageRow)(nil),           // 17: reach.v1.CoverageRow
-	(*Cluster)(nil),               // 18: reach.v1.Cluster
-	(*Signal)(nil),                // 19: reach.v1.Signal
-	(*ReadingResult)(nil),         // 20: reach.v1.ReadingResult
-	(*ClusterShape)(nil),          // 21: reach.v1.ClusterShape
-	(*ShapeItem)(nil),             // 22: reach.v1.ShapeItem
-	(*RevisionState)(nil),         // 23: reach.v1.RevisionState
-	(*Pack)(nil),                  // 24: reach.v1.Pack
-	(*Summary)(nil),               // 25: reach.v1.Summary
-	(*Root)(nil),                  // 26: reach.v1.Root
-	(*Counts)(nil),                // 27: reach.v1.Counts
-	nil,                           // 28: reach.v1.CoverageRow.SeenNotAnalysedEntry
-	nil,                           // 29: reach.v1.ClusterShape.IngressDomainsEntry
-	nil,                           // 30: reach.v1.ClusterShape.NodeRolesEntry
-	nil,                           // 31: reach.v1.ClusterShape.GroupsEntry
-	nil,                           // 32: reach.v1.RevisionState.AppliedEntry
-	nil,                           // 33: reach.v1.RevisionState.FetchedEntry
-	nil,                           // 34: reach.v1.Pack.KindsEntry
-	nil,                           // 35: reach.v1.Counts.PlacementsByClassEntry
-	nil,                           // 36: reach.v1.Counts.SyncsByStateEntry
-	nil,                           // 37: reach.v1.Counts.ObjectsByVerdictEntry
-	nil,                           // 38: reach.v1.Counts.FindingsBySeverityEntry
-	nil,                           // 39: reach.v1.Counts.NotConsideredEntry
-	nil,                           // 40: reach.v1.Counts.LiveObjectsByMakerEntry
-	nil,                           // 41: reach.v1.Counts.AbstentionsEntry
-	(*timestamppb.Timestamp)(nil), // 42: google.protobuf.Timestamp
+	(*FindingFact)(nil),           // 16: reach.v1.FindingFact
+	(*RuleResult)(nil),            // 17: reach.v1.RuleResult
+	(*CoverageRow)(nil),           // 18: reach.v1.CoverageRow
+	(*Cluster)(nil),               // 19: reach.v1.Cluster
+	(*Signal)(nil),                // 20: reach.v1.Signal
+	(*ReadingResult)(nil),         // 21: reach.v1.ReadingResult
+	(*ClusterShape)(nil),          // 22: reach.v1.ClusterShape
+	(*ShapeItem)(nil),             // 23: reach.v1.ShapeItem
+	(*RevisionState)(nil),         // 24: reach.v1.RevisionState
+	(*Pack)(nil),                  // 25: reach.v1.Pack
+	(*Summary)(nil),               // 26: reach.v1.Summary
+	(*Root)(nil),                  // 27: reach.v1.Root
+	(*Counts)(nil),                // 28: reach.v1.Counts
+	nil,                           // 29: reach.v1.CoverageRow.SeenNotAnalysedEntry
+	nil,                           // 30: reach.v1.ClusterShape.IngressDomainsEntry
+	nil,                           // 31: reach.v1.ClusterShape.NodeRolesEntry
+	nil,                           // 32: reach.v1.ClusterShape.GroupsEntry
+	nil,                           // 33: reach.v1.RevisionState.AppliedEntry
+	nil,                           // 34: reach.v1.RevisionState.FetchedEntry
+	nil,                           // 35: reach.v1.Pack.KindsEntry
+	nil,                           // 36: reach.v1.Counts.PlacementsByClassEntry
+	nil,                           // 37: reach.v1.Counts.SyncsByStateEntry
+	nil,                           // 38: reach.v1.Counts.ObjectsByVerdictEntry
+	nil,                           // 39: reach.v1.Counts.FindingsBySeverityEntry
+	nil,                           // 40: reach.v1.Counts.NotConsideredEntry
+	nil,                           // 41: reach.v1.Counts.LiveObjectsByMakerEntry
+	nil,                           // 42: reach.v1.Counts.AbstentionsEntry
+	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
 }
 var file_reach_v1_census_proto_depIdxs = []int32{
 	0,  // 0: reach.v1.Sync.class:type_name -> reach.v1.Class
@@ -3440,7 +3528,7 @@ var file_reach_v1_census_proto_depIdxs = []int32{
 	3,  // 6: reach.v1.Release.state:type_name -> reach.v1.State
 	10, // 7: reach.v1.Release.live:type_name -> reach.v1.LiveState
 	5,  // 8: reach.v1.LiveObject.verdict:type_name -> reach.v1.VerdictKind
-	42, // 9: reach.v1.LiveObject.time:type_name -> google.protobuf.Timestamp
+	43, // 9: reach.v1.LiveObject.time:type_name -> google.protobuf.Timestamp
 	1,  // 10: reach.v1.Placement.role:type_name -> reach.v1.Role
 	0,  // 11: reach.v1.Placement.class:type_name -> reach.v1.Class
 	3,  // 12: reach.v1.Placement.state:type_name -> reach.v1.State
@@ -3452,38 +3540,39 @@ var file_reach_v1_census_proto_depIdxs = []int32{
 	2,  // 18: reach.v1.File.analysis:type_name -> reach.v1.Analysis
 	4,  // 19: reach.v1.Finding.severity:type_name -> reach.v1.Severity
 	6,  // 20: reach.v1.Finding.trace:type_name -> reach.v1.Hop
-	4,  // 21: reach.v1.RuleResult.severity:type_name -> reach.v1.Severity
-	28, // 22: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
-	19, // 23: reach.v1.Cluster.signals:type_name -> reach.v1.Signal
-	20, // 24: reach.v1.Cluster.readings:type_name -> reach.v1.ReadingResult
-	21, // 25: reach.v1.Cluster.shape:type_name -> reach.v1.ClusterShape
-	23, // 26: reach.v1.Cluster.revision:type_name -> reach.v1.RevisionState
-	29, // 27: reach.v1.ClusterShape.ingress_domains:type_name -> reach.v1.ClusterShape.IngressDomainsEntry
-	30, // 28: reach.v1.ClusterShape.node_roles:type_name -> reach.v1.ClusterShape.NodeRolesEntry
-	31, // 29: reach.v1.ClusterShape.groups:type_name -> reach.v1.ClusterShape.GroupsEntry
-	22, // 30: reach.v1.ClusterShape.subscriptions:type_name -> reach.v1.ShapeItem
-	22, // 31: reach.v1.ClusterShape.cluster_service_versions:type_name -> reach.v1.ShapeItem
-	22, // 32: reach.v1.ClusterShape.machine_config_pools:type_name -> reach.v1.ShapeItem
-	22, // 33: reach.v1.ClusterShape.cluster_operators:type_name -> reach.v1.ShapeItem
-	32, // 34: reach.v1.RevisionState.applied:type_name -> reach.v1.RevisionState.AppliedEntry
-	33, // 35: reach.v1.RevisionState.fetched:type_name -> reach.v1.RevisionState.FetchedEntry
-	34, // 36: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
-	18, // 37: reach.v1.Summary.clusters:type_name -> reach.v1.Cluster
-	26, // 38: reach.v1.Summary.roots:type_name -> reach.v1.Root
-	24, // 39: reach.v1.Summary.packs:type_name -> reach.v1.Pack
-	27, // 40: reach.v1.Summary.counts:type_name -> reach.v1.Counts
-	35, // 41: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
-	36, // 42: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
-	37, // 43: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
-	38, // 44: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
-	39, // 45: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
-	40, // 46: reach.v1.Counts.live_objects_by_maker:type_name -> reach.v1.Counts.LiveObjectsByMakerEntry
-	41, // 47: reach.v1.Counts.abstentions:type_name -> reach.v1.Counts.AbstentionsEntry
-	48, // [48:48] is the sub-list for method output_type
-	48, // [48:48] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	16, // 21: reach.v1.Finding.facts:type_name -> reach.v1.FindingFact
+	4,  // 22: reach.v1.RuleResult.severity:type_name -> reach.v1.Severity
+	29, // 23: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
+	20, // 24: reach.v1.Cluster.signals:type_name -> reach.v1.Signal
+	21, // 25: reach.v1.Cluster.readings:type_name -> reach.v1.ReadingResult
+	22, // 26: reach.v1.Cluster.shape:type_name -> reach.v1.ClusterShape
+	24, // 27: reach.v1.Cluster.revision:type_name -> reach.v1.RevisionState
+	30, // 28: reach.v1.ClusterShape.ingress_domains:type_name -> reach.v1.ClusterShape.IngressDomainsEntry
+	31, // 29: reach.v1.ClusterShape.node_roles:type_name -> reach.v1.ClusterShape.NodeRolesEntry
+	32, // 30: reach.v1.ClusterShape.groups:type_name -> reach.v1.ClusterShape.GroupsEntry
+	23, // 31: reach.v1.ClusterShape.subscriptions:type_name -> reach.v1.ShapeItem
+	23, // 32: reach.v1.ClusterShape.cluster_service_versions:type_name -> reach.v1.ShapeItem
+	23, // 33: reach.v1.ClusterShape.machine_config_pools:type_name -> reach.v1.ShapeItem
+	23, // 34: reach.v1.ClusterShape.cluster_operators:type_name -> reach.v1.ShapeItem
+	33, // 35: reach.v1.RevisionState.applied:type_name -> reach.v1.RevisionState.AppliedEntry
+	34, // 36: reach.v1.RevisionState.fetched:type_name -> reach.v1.RevisionState.FetchedEntry
+	35, // 37: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
+	19, // 38: reach.v1.Summary.clusters:type_name -> reach.v1.Cluster
+	27, // 39: reach.v1.Summary.roots:type_name -> reach.v1.Root
+	25, // 40: reach.v1.Summary.packs:type_name -> reach.v1.Pack
+	28, // 41: reach.v1.Summary.counts:type_name -> reach.v1.Counts
+	36, // 42: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
+	37, // 43: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
+	38, // 44: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
+	39, // 45: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
+	40, // 46: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
+	41, // 47: reach.v1.Counts.live_objects_by_maker:type_name -> reach.v1.Counts.LiveObjectsByMakerEntry
+	42, // 48: reach.v1.Counts.abstentions:type_name -> reach.v1.Counts.AbstentionsEntry
+	49, // [49:49] is the sub-list for method output_type
+	49, // [49:49] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_reach_v1_census_proto_init() }
@@ -3497,7 +3586,7 @@ func file_reach_v1_census_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reach_v1_census_proto_rawDesc), len(file_reach_v1_census_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
