@@ -3,6 +3,7 @@ package commit
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -48,7 +49,12 @@ func (s *store) looseFile(name string) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
-	f := openInflater(file, 0, st.Size())
+	return s.readLoose(file, st.Size())
+}
+
+// readLoose reads an object from the size bytes of its file.
+func (s *store) readLoose(r io.ReaderAt, size int64) (object, error) {
+	f := openInflater(r, 0, size)
 	defer f.close()
 	if err := f.start(); err != nil {
 		return object{}, fmt.Errorf("%w: %w", ErrCorrupt, err)

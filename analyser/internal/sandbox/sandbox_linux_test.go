@@ -104,7 +104,7 @@ func start(t *testing.T, o order) result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, "/proc/self/exe")
 	c.Env = []string{childVariable + "=" + string(text)}
