@@ -122,7 +122,9 @@ func (t *tracer) result(a *placement.Applied) *controller.Result {
 	}
 	b := t.builders[a.ViewKey]
 	if b == nil {
-		b = kustomize.NewBuilderWith(t.views[a.ViewKey].Snapshot, t.docs, kustomize.Options{Trace: true})
+		options := t.req.Limits.Build
+		options.Trace = true
+		b = kustomize.NewBuilderWith(t.views[a.ViewKey].Snapshot, t.docs, options)
 		t.builders[a.ViewKey] = b
 	}
 	r := t.rebuild(a, b)

@@ -9,6 +9,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/coverage"
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/finding"
+	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/observed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
@@ -53,6 +54,8 @@ type Statement struct {
 // Limits bound the work. Zero values mean the defaults.
 type Limits struct {
 	Document document.Limits
+	// Build bounds each build; Trace and Unshared stay false.
+	Build kustomize.Options
 	// Depth of Syncs that make Syncs; default 64.
 	Depth int
 	// Syncs at the most; default 200,000.

@@ -73,7 +73,7 @@ func (w *worklist) plan(a *placement.Applied, view *controller.View, engine cont
 		s.Variables.Declared, s.Variables.Always, s.Variables.Hidden)
 	b := w.builders[view.Key]
 	if b == nil {
-		b = kustomize.NewBuilder(view.Snapshot, w.docs)
+		b = kustomize.NewBuilderWith(view.Snapshot, w.docs, w.req.Limits.Build)
 		w.builders[view.Key] = b
 	}
 	return key, func() *controller.Result { return engine.Build(b, s, vars, complete, strict) }

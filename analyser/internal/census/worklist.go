@@ -239,10 +239,10 @@ func (w *worklist) evaluate(a *placement.Applied) {
 // build.
 func (w *worklist) decide(a *placement.Applied) {
 	a.Outcome = placement.Outcome{State: placement.Resolved}
-	if depth(a) >= cmp.Or(w.req.Limits.Depth, defaultDepth) {
+	if limit := cmp.Or(w.req.Limits.Depth, defaultDepth); depth(a) >= limit {
 		a.Outcome = placement.Outcome{
 			State: placement.StateUnresolved, Reason: "too_deep",
-			Detail: "Kustomizations nest deeper than the limit", Pos: a.Sync.Pos,
+			Detail: fmt.Sprintf("Kustomizations that apply Kustomizations nest deeper than %d", limit), Pos: a.Sync.Pos,
 		}
 		return
 	}

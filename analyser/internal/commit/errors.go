@@ -19,5 +19,5 @@ var (
 	// ErrCorrupt: what is stored is not what git writes.
 	ErrCorrupt = errors.New("corrupt repository")
 	// ErrLimit: a bound of Limits was reached.
-	ErrLimit = errors.New("limit reached")
+	ErrLimit = errors.New("a limit is reached")
 )

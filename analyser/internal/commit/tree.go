@@ -179,7 +179,8 @@ func (l *lister) open(path string, id plumbing.Hash) ([]treeEntry, error) {
 		entries, err = parseTree(o.data, limits.MaxFiles-l.visited)
 		switch {
 		case errors.Is(err, ErrLimit):
-			err = fmt.Errorf("%w: more than %d files and directories (--max-files)", ErrLimit, limits.MaxFiles)
+			// Where the listing stands then says nothing.
+			return nil, fmt.Errorf("%w: more than %d files and directories (--max-files)", ErrLimit, limits.MaxFiles)
 		case err != nil:
 			err = fmt.Errorf("tree %s: %w: %w", id, ErrCorrupt, err)
 		}

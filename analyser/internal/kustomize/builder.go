@@ -27,8 +27,15 @@ type Builder struct {
 	builds  sync.Map // of built by Target.key
 }
 
-// Options change how a Builder works, never what it builds.
+// Options change how a Builder works, never what it builds, unless a limit is
+// reached.
 type Options struct {
+	// MaxDepth is how deep layers nest: 100, when it is not positive.
+	MaxDepth int
+	// MaxObjects are the objects that a build handles, counted once for each layer
+	// that they pass through, the layers counted as well: 100,000, when it is not
+	// positive.
+	MaxObjects int
 	// Trace records the History of every object. It costs several times the
 	// time and memory of a build.
 	Trace bool
@@ -45,6 +52,12 @@ func NewBuilder(view *snapshot.Snapshot, docs *document.Reader) *Builder {
 
 // NewBuilderWith is NewBuilder with options.
 func NewBuilderWith(view *snapshot.Snapshot, docs *document.Reader, options Options) *Builder {
+	if options.MaxDepth <= 0 {
+		options.MaxDepth = 100
+	}
+	if options.MaxObjects <= 0 {
+		options.MaxObjects = 100_000
+	}
 	return &Builder{
 		view: view, docs: docs, options: options,
 		kfiles:  map[string]*kfile{},
@@ -88,7 +101,7 @@ func (b *Builder) build(t Target) *Build {
 		out.fail(top.failure)
 		return out
 	}
-	r := &run{b: b, overlay: t.Flux, isolated: ownSchema, budget: maxObjects}
+	r := &run{b: b, overlay: t.Flux, isolated: ownSchema, budget: b.options.MaxObjects}
 	if ownSchema {
 		withOwnSchema(t.Flux != nil, func() { r.top(out, top) })
 	} else {

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
+	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
@@ -253,5 +254,47 @@ func TestQuiet(t *testing.T) {
 	buf := make([]byte, 4096)
 	if n, _ := r.Read(buf); n > 0 {
 		t.Errorf("written: %s", buf[:n])
+	}
+}
+
+// TestLimitsShared: whether a limit is reached, and where, does not depend on what was
+// built before. The objects and layers of deep/3 are counted by hand: the layer 0 takes
+// 1 + 2 for its file, and each of 0 to 2 hands its two objects up; the layers 1 and 2
+// take one each.
+func TestLimitsShared(t *testing.T) {
+	a, err := txtar.ParseFile("testdata/limits/deep.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := snapshot.FromTxtar(a, "repo/")
+	const spent = 3*1 + 2 + 3*2
+	for _, tt := range []struct {
+		options Options
+		fails   string
+	}{
+		{Options{MaxObjects: spent}, ""},
+		{Options{MaxObjects: spent - 1}, "more than 10 objects and layers (--max-build-objects)"},
+		{Options{MaxObjects: 2}, "more than 2 objects and layers (--max-build-objects)"},
+		{Options{MaxDepth: 4}, ""},
+		{Options{MaxDepth: 3}, "layers nest deeper than 3 (--max-layer-depth)"},
+	} {
+		want := ""
+		for _, first := range [][]string{nil, {"deep/0"}, {"deep/2"}, {"deep/0", "deep/1", "deep/2"}} {
+			b := NewBuilderWith(view, document.NewReader(new(position.Set), document.Limits{}), tt.options)
+			for _, dir := range first {
+				b.Build(Target{Dir: dir})
+			}
+			build := b.Build(Target{Dir: "deep/3"})
+			got := ""
+			if f := build.Unresolved; f != nil {
+				got = fmt.Sprintf("%s at %v", f.Message, b.docs.Positions().Position(f.Pos))
+			}
+			if first == nil {
+				want = got
+			}
+			if build.Failure != nil || (got == "") != (tt.fails == "") || !strings.Contains(got, tt.fails) || got != want {
+				t.Errorf("%+v after %v: %q, want %q", tt.options, first, got, want+tt.fails)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -43,14 +44,11 @@ func (t *target) component(acc *accumulation, dir, written string, pos position.
 	if failure := t.setSchema(f, false); failure != nil {
 		return nil, failure
 	}
-	switch {
-	case f.k.Kind != types.ComponentKind:
+	if f.k.Kind != types.ComponentKind {
 		return nil, fail(codeComponentKind, pos, shown(dir)+" is not a Component: it belongs in resources, not in components")
-	case len(t.chain) >= maxDepth:
-		return nil, fail(codeLimit, pos, fmt.Sprintf("layers nest deeper than %d", maxDepth))
 	}
-	if err := t.spend(1, pos); err != nil {
-		return nil, wrap(err, codeLimit, pos, "")
+	if failure := cmp.Or(t.nest(len(t.chain), pos), t.spend(1, pos)); failure != nil {
+		return nil, failure
 	}
 	origin := t.origin
 	if origin != nil {
@@ -64,6 +62,7 @@ func (t *target) component(acc *accumulation, dir, written string, pos position.
 	}
 	out, err := c.accumulate(acc)
 	t.outside = c.outside
+	t.height = max(t.height, c.height+1)
 	t.visit(c.order...)
 	if err != nil {
 		return nil, wrap(err, codeUnsupported, pos, "the component cannot be run")

@@ -22,6 +22,10 @@ type layer struct {
 	closure []string
 	outside outside
 	err     *Failure
+	// cost is what the layer takes from a run's budget and height how many levels
+	// of layers are below it: a layer that was built before counts as if it were
+	// built again, so that a limit does not depend on what was built before.
+	cost, height int
 }
 
 // outside is what a layer has from outside the snapshot, and what cannot be
@@ -53,19 +57,12 @@ type run struct {
 	// isolated builds neither use nor fill the cache of layers, because they
 	// run under an OpenAPI schema of their own.
 	isolated bool
-	// budget of objects that all layers together may hold.
+	// budget of objects that all layers together may hold, counted once for each
+	// layer that they pass through, the layers counted as well.
 	budget int
 	// metadataAt is the line that asks for build metadata.
 	metadataAt position.Pos
 }
-
-// maxObjects bounds the objects that a build handles, counted once for each
-// layer that they pass through, the layers counted as well; maxDepth bounds
-// how deep layers nest.
-const (
-	maxObjects = 100_000
-	maxDepth   = 100
-)
 
 // target is a kustomization file at work (upstream: KustTarget).
 type target struct {
@@ -81,6 +78,7 @@ type target struct {
 	outside outside
 	closure map[string]bool
 	order   []string // of closure
+	height  int      // levels of layers and components below
 }
 
 // accumulation is what a target works on (upstream: ResAccumulator). A
@@ -115,7 +113,11 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 			if dir := cycle(chain, l.closure); dir != "" {
 				return &layer{err: fail(codeCycle, 0, cycleMessage(dir))}
 			}
-			return l
+			if len(chain)+l.height < r.b.options.MaxDepth && l.cost <= r.budget {
+				r.budget -= l.cost
+				return l
+			}
+			// Built again, to fail at the line where the limit is reached.
 		}
 	}
 	f := r.b.kfile(dir)
@@ -128,10 +130,12 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 	if f.k.Kind == types.ComponentKind {
 		return &layer{err: fail(codeComponentKind, f.field("kind"), shown(dir)+" is a Component: it belongs in components, not in resources")}
 	}
-	if len(chain) >= maxDepth {
-		return &layer{err: fail(codeLimit, f.base, fmt.Sprintf("layers nest deeper than %d", maxDepth))}
+	if failure := r.nest(len(chain), f.base); failure != nil {
+		return &layer{err: failure}
 	}
+	budget := r.budget
 	l := r.newTarget(f, chain, origin, metadata).build()
+	l.cost = budget - r.budget
 	if r.isolated || l.err != nil && (l.err.Code == codeCycle || l.err.Code == codeLimit) {
 		// Whether a chain of layers is a cycle depends on where it starts.
 		return l
@@ -142,7 +146,7 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 // build accumulates the target into a layer.
 func (t *target) build() *layer {
 	acc, err := t.accumulate(newAccumulation())
-	l := &layer{outside: t.outside, closure: t.order}
+	l := &layer{outside: t.outside, closure: t.order, height: t.height}
 	if err != nil {
 		l.err = wrap(err, codeUnsupported, t.file.base, "kustomize cannot build this layer")
 		return l
@@ -233,8 +237,8 @@ func (t *target) accumulateResources(acc *accumulation, paths []string, at func(
 		}
 		entries, errF := t.fileEntries(p, pos)
 		if errF == nil {
-			if err := t.spend(len(entries), pos); err != nil {
-				return err
+			if f := t.spend(len(entries), pos); f != nil {
+				return f
 			}
 			if err := acc.addTo(ids, entries...); err != nil {
 				return err
@@ -286,9 +290,17 @@ func (t *target) remoteForbidden(p string, pos position.Pos) error {
 }
 
 // spend takes n objects from the budget.
-func (t *target) spend(n int, pos position.Pos) error {
-	if t.budget -= n; t.budget < 0 {
-		return fail(codeLimit, pos, fmt.Sprintf("the build handles more than %d objects and layers", maxObjects))
+func (r *run) spend(n int, pos position.Pos) *Failure {
+	if r.budget -= n; r.budget < 0 {
+		return fail(codeLimit, pos, fmt.Sprintf("the build handles more than %d objects and layers (--max-build-objects)", r.b.options.MaxObjects))
+	}
+	return nil
+}
+
+// nest checks that a layer may stand below depth others.
+func (r *run) nest(depth int, pos position.Pos) *Failure {
+	if depth >= r.b.options.MaxDepth {
+		return fail(codeLimit, pos, fmt.Sprintf("layers nest deeper than %d (--max-layer-depth)", r.b.options.MaxDepth))
 	}
 	return nil
 }
@@ -320,17 +332,18 @@ func (t *target) accumulateLayer(acc *accumulation, ids map[idKey]bool, dir, wri
 	if t.origin != nil {
 		origin = t.origin.Append(written)
 	}
-	if err := t.spend(1, pos); err != nil {
-		return err
+	if f := t.spend(1, pos); f != nil {
+		return f
 	}
 	l := t.layer(dir, t.chain, origin, t.metadata)
 	t.visit(l.closure...)
+	t.height = max(t.height, l.height+1)
 	t.outside.add(l.outside)
 	if l.err != nil {
 		return wrap(l.err, codeUnsupported, pos, "the layer cannot be built")
 	}
-	if err := t.spend(len(l.entries), pos); err != nil {
-		return err
+	if f := t.spend(len(l.entries), pos); f != nil {
+		return f
 	}
 	entries := make([]*entry, len(l.entries))
 	for i, e := range l.entries {

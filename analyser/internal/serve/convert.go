@@ -22,6 +22,8 @@ func request(m *reachv1.CensusRequest) census.Request {
 	r := census.Request{Limits: census.Limits{Document: document.Limits{
 		Bytes: m.GetLimits().GetMaxBlobBytes(), Nodes: int(m.GetLimits().GetMaxDocumentNodes()),
 		Documents: int(m.GetLimits().GetMaxDocuments()),
+	}, Build: kustomize.Options{
+		MaxDepth: int(m.GetLimits().GetMaxLayerDepth()), MaxObjects: int(m.GetLimits().GetMaxBuildObjects()),
 	}}}
 	for _, x := range m.GetRoots() {
 		r.Roots = append(r.Roots, placement.Root{

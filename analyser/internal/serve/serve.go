@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -86,6 +87,9 @@ type opened struct {
 // open opens the commit of a request. listed is called while its files are
 // listed.
 func (s *Service) open(ctx context.Context, m *reachv1.CensusRequest, listed func(done int)) (*opened, error) {
+	if err := checkLimits(m.GetLimits()); err != nil {
+		return nil, err
+	}
 	repo, err := s.Open(m.GetLimits())
 	if err != nil {
 		return nil, err
@@ -135,21 +139,27 @@ func (r *reporter) report(phase string, done, total int64, unit string) {
 
 // statusOf gives an error the code that the protocol documents for it.
 func statusOf(err error) error {
-	code := codes.Internal
+	code, message := codes.Internal, fmt.Sprint(err)
 	var root *census.RootNotFoundError
+	var limit *badLimitError
 	switch {
-	case errors.As(err, &root), errors.Is(err, commit.ErrAmbiguous):
+	case errors.As(err, &root), errors.As(err, &limit), errors.Is(err, commit.ErrAmbiguous):
 		code = codes.InvalidArgument
 	case errors.Is(err, commit.ErrUnknownRevision):
 		code = codes.NotFound
-	case errors.Is(err, commit.ErrAbsent):
+	case errors.Is(err, commit.ErrAbsent), errors.Is(err, commit.ErrCorrupt):
 		code = codes.DataLoss
-	case errors.Is(err, commit.ErrUnsupported):
+	case errors.Is(err, commit.ErrUnsupported), errors.Is(err, commit.ErrNotRepository):
 		code = codes.FailedPrecondition
+	case errors.Is(err, commit.ErrLimit):
+		code = codes.ResourceExhausted
+		if strings.Contains(message, "(--") {
+			message += "; give a higher one if you trust this repository"
+		}
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled
 	case errors.Is(err, context.DeadlineExceeded):
 		code = codes.DeadlineExceeded
 	}
-	return status.Error(code, clean(fmt.Sprint(err)))
+	return status.Error(code, clean(message))
 }

@@ -71,7 +71,7 @@ func TestExample(t *testing.T) {
 		},
 		Limits: &reachv1.Limits{
 			MaxBlobBytes: 67108864, MaxFiles: 1000000, MaxDocumentNodes: 1000000, MaxDocuments: 100000,
-			MaxLayerDepth: 64, MaxBuildObjects: 200000,
+			MaxLayerDepth: 100, MaxBuildObjects: 100_000,
 		},
 	}
 	lab, err := ParseRoot("lab=.")

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
 // decode fills a Config from one YAML document. The standard decoder neither
@@ -117,8 +119,8 @@ func scalar(n *yaml.Node, v reflect.Value, at string) error {
 		v.SetBool(strings.EqualFold(n.Value, "true"))
 	case reflect.Int64:
 		i, err := strconv.ParseInt(n.Value, 10, 64)
-		if err != nil || i <= 0 || n.Tag != "!!int" {
-			return wrong(n, "%s wants a whole number above 0, without a unit", at)
+		if err != nil || i <= 0 || i > reachv1.MaxLimit || n.Tag != "!!int" {
+			return wrong(n, "%s wants a whole number from 1 to %d, without a unit", at, reachv1.MaxLimit)
 		}
 		v.SetInt(i)
 	default:

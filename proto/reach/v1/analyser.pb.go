@@ -609,7 +609,8 @@ func (x *ClusterStatement) GetFeatureGates() map[string]bool {
 	return nil
 }
 
-// Limits bound what a hostile repository can cost.
+// Limits bound what a hostile repository can cost. Each is a number from 1 to
+// 2^40, or 0 for its default; another one is INVALID_ARGUMENT.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Largest blob that is read, in bytes. Default 64 MiB.
@@ -620,9 +621,10 @@ type Limits struct {
 	MaxDocumentNodes int64 `protobuf:"varint,3,opt,name=max_document_nodes,json=maxDocumentNodes,proto3" json:"max_document_nodes,omitempty"`
 	// Documents per file. Default 100,000.
 	MaxDocuments int64 `protobuf:"varint,4,opt,name=max_documents,json=maxDocuments,proto3" json:"max_documents,omitempty"`
-	// Depth of nested layers. Default 64.
+	// How deep layers of kustomization files nest. Default 100.
 	MaxLayerDepth int64 `protobuf:"varint,5,opt,name=max_layer_depth,json=maxLayerDepth,proto3" json:"max_layer_depth,omitempty"`
-	// Objects that one build may hold. Default 200,000.
+	// Objects that one build handles, counted once for each layer that they pass
+	// through, the layers counted as well. Default 100,000.
 	MaxBuildObjects int64 `protobuf:"varint,6,opt,name=max_build_objects,json=maxBuildObjects,proto3" json:"max_build_objects,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -23,6 +23,9 @@ const (
 	FactsBytes    = 1 << 20
 	MaxFactsBytes = 4 << 20
 
+	// MaxLimit is the largest value of one of Limits.
+	MaxLimit = int64(1) << 40
+
 	// MaxFacts is how many objects and inventory entries a process keeps.
 	MaxFacts = 4_000_000
 )
