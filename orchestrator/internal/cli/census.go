@@ -27,6 +27,7 @@ import (
 // censusFlags are the flags of reach census.
 type censusFlags struct {
 	gitDir, rev, config, names, out, format, failOn, analyser, aliasFile, stats, trace string
+	oracle, baseline, asOf                                                             string
 	roots                                                                              []string
 	facts                                                                              []string
 	verbose                                                                            bool
@@ -67,6 +68,10 @@ report, never in it; the same file keeps aliases stable from census to census.`,
   # In a pipeline: fail on errors, one JSON document on standard output
   reach census . --fail-on error --format json --out /tmp/report | jq .counts
 
+  # Only what is new since the last census, and what a check of your own says
+  reach census . --baseline reach-report/last --fail-on warning
+  reach census . --oracle rendered.csv
+
   # A bare mirror
   reach census --git-dir /srv/git/platform.git
 
@@ -100,7 +105,10 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	flags.StringVar(&f.names, "names", "alias", "write `alias|real` names; real ones are for your own eyes")
 	flags.StringVar(&f.out, "out", "", "report folder `DIR`, replaced when it is a report (default ./reach-report/NAME-COMMIT)")
 	flags.StringVar(&f.format, "format", "text", "print a summary or census.json: `text|json`")
-	flags.StringVar(&f.failOn, "fail-on", "", "exit with 3 when a finding is at least: `info|warning|error|fatal`")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 3 when an open finding is at least: `info|warning|error|fatal`")
+	flags.StringVar(&f.baseline, "baseline", "", "show only what is new since `DIR|FILE`, an earlier report, its findings.jsonl or report.sarif")
+	flags.StringVar(&f.asOf, "as-of", "", "`DAY` on which suppressions are judged, YYYY-MM-DD (default: that of the commit, in UTC)")
+	flags.StringVar(&f.oracle, "oracle", "", "compare with `FILE|DIR`, where your own check says that each Kustomization lands (see reach oracle)")
 	flags.StringVar(&f.analyser, "analyser", "", "`PATH` of the analyser (default reach-analyser beside this program)")
 	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what aliases stand for (default DIR.aliases.json)")
 	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, in place of REPO")
@@ -124,6 +132,8 @@ type census struct {
 	request *reachv1.CensusRequest
 	// stored are the aliases of the alias file.
 	stored alias.Mapping
+	// adoption is what the census is held against.
+	adoption adoption
 	// measured is what --stats writes, trace what --trace writes.
 	measured stats
 	trace    *trace
@@ -183,6 +193,9 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 			return nil, err
 		}
 	}
+	if c.adoption, err = newAdoption(f, c.config); err != nil {
+		return nil, err
+	}
 	c.request = c.config.Request(roots...)
 	c.request.Revision = f.rev
 	applyLimits(f.limits, c.request.Limits)
@@ -213,7 +226,7 @@ func (c *census) take(ctx context.Context, start starter) error {
 	if err := c.trace.write(c.flags.trace); err != nil {
 		return err
 	}
-	return failOn(c.flags.failOn, digest.Census.Counts.FindingsBySeverity)
+	return failing(c.flags.failOn, digest.Census)
 }
 
 // record runs the analyser and keeps its answer.
@@ -308,6 +321,11 @@ func (c *census) names(r *stream.Recording) (names, error) {
 			known.Clusters[s.Name] = "cluster"
 		}
 	}
+	for _, name := range c.adoption.clusters() {
+		if known.Clusters[name] == "" {
+			known.Clusters[name] = "cluster"
+		}
+	}
 	mapping, err := alias.Mapping(c.config.Aliases).Complete(c.stored, known)
 	if err != nil {
 		return names{}, usageError{err}
@@ -323,6 +341,9 @@ func (c *census) names(r *stream.Recording) (names, error) {
 
 // publish writes the report folder and the alias file, both or neither.
 func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Digest, string, error) {
+	if err := c.adoption.judge(r); err != nil {
+		return nil, "", err
+	}
 	named := c.trace.span("choosing names")
 	n, err := c.names(r)
 	named()
@@ -370,15 +391,24 @@ func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Dige
 func (c *census) replay(ctx context.Context, r *stream.Recording, n names, h report.Handler) error {
 	header := report.HeaderFromProto(r.Header)
 	header.Tool = report.Tool{Name: "reach", Version: version, AnalyserVersion: r.AnalyserVersion}
+	settler := &settler{adoption: &c.adoption, rename: func(record any) {
+		if n.mode != "real" {
+			report.Rename(record, n.replace)
+		}
+	}}
+	if comparison := c.adoption.comparison; comparison != nil {
+		header.Oracle = comparison.Oracle
+	}
 	whole := report.CensusFromProto(header, r.Rules, r.Summary)
-	report.Rename(whole, n.replace)
+	settler.rename(whole)
 	whole.Names, whole.Repository = n.mode, n.repository
 	if err := h.Begin(&whole.Header); err != nil {
 		return err
 	}
-	if err := c.records(ctx, r, n, h); err != nil {
+	if err := c.records(ctx, r, settler, h); err != nil {
 		return err
 	}
+	settler.amend(whole)
 	return h.End(whole)
 }
 
@@ -390,7 +420,7 @@ const (
 )
 
 // records gives every record of the recording to a handler.
-func (c *census) records(ctx context.Context, r *stream.Recording, n names, h report.Handler) error {
+func (c *census) records(ctx context.Context, r *stream.Recording, settler *settler, h report.Handler) error {
 	filled := make(chan []any, batches)
 	g, running := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -405,6 +435,12 @@ func (c *census) records(ctx context.Context, r *stream.Recording, n names, h re
 				return context.Cause(running)
 			}
 		}
+		give := func(record any) error {
+			if batch = append(batch, record); len(batch) == batchSize {
+				return send()
+			}
+			return nil
+		}
 		err := r.Each(func(m *reachv1.CensusResponse) error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -413,14 +449,11 @@ func (c *census) records(ctx context.Context, r *stream.Recording, n names, h re
 			if record == nil {
 				return nil
 			}
-			if n.mode != "real" {
-				report.Rename(record, n.replace)
-			}
-			if batch = append(batch, record); len(batch) == batchSize {
-				return send()
-			}
-			return nil
+			return settler.next(record, give)
 		})
+		if err == nil {
+			err = settler.next(nil, give)
+		}
 		if err != nil {
 			return err
 		}
@@ -494,5 +527,5 @@ func failOn(severity string, counts map[string]int) error {
 	if n == 0 {
 		return nil
 	}
-	return findingsError{n, severity}
+	return findingsError{count: n, severity: severity}
 }

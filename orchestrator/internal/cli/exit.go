@@ -31,13 +31,15 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 type findingsError struct {
 	count    int
 	severity string
+	// hidden says what was not counted, if anything.
+	hidden string
 }
 
 func (e findingsError) Error() string {
 	if e.count == 1 {
-		return fmt.Sprintf("1 finding at or above %s", e.severity)
+		return e.withHidden(fmt.Sprintf("1 finding at or above %s", e.severity))
 	}
-	return fmt.Sprintf("%d findings at or above %s", e.count, e.severity)
+	return e.withHidden(fmt.Sprintf("%d findings at or above %s", e.count, e.severity))
 }
 
 // violationError says that an audit convicted the analyser.

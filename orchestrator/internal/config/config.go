@@ -13,7 +13,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/rules"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
@@ -25,6 +29,8 @@ type Config struct {
 	Sources  []Source  `yaml:"sources"`
 	Aliases  Aliases   `yaml:"aliases"`
 	Limits   Limits    `yaml:"limits"`
+	// Suppressions hide findings that the team has accepted.
+	Suppressions []Suppression `yaml:"suppressions"`
 }
 
 // Root declares where the reconciliation of a cluster starts.
@@ -82,6 +88,25 @@ type Aliases struct {
 	Repository map[string]string `yaml:"repository"`
 	Words      map[string]string `yaml:"words"`
 }
+
+// Suppression hides findings until a day. Path, Object and Cluster are patterns
+// of which all that are given have to match; one of the first two is.
+type Suppression struct {
+	Rule    string `yaml:"rule"`
+	Path    string `yaml:"path"`
+	Object  string `yaml:"object"`
+	Cluster string `yaml:"cluster"`
+	Reason  string `yaml:"reason"`
+	// Expires is the last day on which it holds.
+	Expires Day `yaml:"expires"`
+	line    int
+}
+
+// Line is that of the entry in the file.
+func (s Suppression) Line() int { return s.line }
+
+// Day is a date, YYYY-MM-DD.
+type Day string
 
 // Limits bound what a hostile repository can cost; zero is the default.
 type Limits struct {
@@ -200,6 +225,32 @@ func (c *Config) checkSources() (int, string) {
 			return s.line, problem
 		}
 		s.Subdirectory = clean
+	}
+	return c.checkSuppressions()
+}
+
+func (c *Config) checkSuppressions() (int, string) {
+	for _, s := range c.Suppressions {
+		_, badDay := time.Parse(time.DateOnly, string(s.Expires))
+		switch {
+		case s.Rule == "":
+			return s.line, "a suppression without rule: add the rule whose findings it hides, see reach rules"
+		case !slices.ContainsFunc(rules.All(), func(r rules.Rule) bool { return doublestar.MatchUnvalidated(s.Rule, r.Rule) }):
+			return s.line, fmt.Sprintf("there is no rule %q: reach rules lists them", s.Rule)
+		case s.Path == "" && s.Object == "":
+			return s.line, `a suppression needs path or object, patterns for what it hides; path: "**" hides all that the rule finds`
+		case strings.TrimSpace(s.Reason) == "":
+			return s.line, "a suppression without reason: say why the team accepts what it hides"
+		case s.Expires == "":
+			return s.line, "a suppression without expires: say until which day it holds, for example 2027-06-30"
+		case badDay != nil:
+			return s.line, fmt.Sprintf("expires %q is no day, for example 2027-06-30", s.Expires)
+		}
+		for _, pattern := range []string{s.Rule, s.Path, s.Object, s.Cluster} {
+			if !doublestar.ValidatePattern(pattern) {
+				return s.line, fmt.Sprintf("%q is no pattern: a bracket or a brace stays open", pattern)
+			}
+		}
 	}
 	return 0, ""
 }

@@ -124,7 +124,9 @@ func scalar(n *yaml.Node, v reflect.Value, at string) error {
 		}
 		v.SetInt(i)
 	default:
-		if n.Tag != "!!str" {
+		// A date in YAML is a date without quotes.
+		day := n.Tag == "!!timestamp" && v.Type() == reflect.TypeFor[Day]()
+		if n.Tag != "!!str" && !day {
 			return wrong(n, "%s wants text: put %s in quotes", at, n.Value)
 		}
 		v.SetString(n.Value)
@@ -136,7 +138,7 @@ func scalar(n *yaml.Node, v reflect.Value, at string) error {
 func mapping(n *yaml.Node, v reflect.Value, at string) error {
 	if n.Kind != yaml.MappingNode {
 		if at == "" {
-			return wrong(n, "the configuration is a mapping of keys: roots, clusters, spokes, sources, aliases, limits")
+			return wrong(n, "the configuration is a mapping of keys: roots, clusters, spokes, sources, aliases, limits, suppressions")
 		}
 		return wrong(n, "%s wants keys: %s", at, strings.Join(keys(v.Type()), ", "))
 	}
@@ -161,6 +163,8 @@ func (c *Cluster) at(line int)   { c.line = line }
 func (s *Spoke) at(line int)     { s.line = line }
 func (r *SecretRef) at(line int) { r.line = line }
 func (s *Source) at(line int)    { s.line = line }
+
+func (s *Suppression) at(line int) { s.line = line }
 
 // keys are the keys of a struct in their order.
 func keys(t reflect.Type) []string {

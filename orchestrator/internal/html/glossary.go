@@ -22,6 +22,12 @@ var glossary = map[string]string{
 	"not_in_inventory": "declared in git, and the inventory does not list it",
 	"abstain":          "nobody could say, for the reason given",
 
+	"agree":         "both sides say the same",
+	"differ":        "the two sides say different things: one of them is wrong",
+	"only_theirs":   "the census knows no such Kustomization",
+	"only_ours":     "the other side knows the cluster and does not have it",
+	"theirs_failed": "the other side could not build it, so nothing was compared",
+
 	"not_asked":      "no cluster was asked: the census read git alone",
 	"no_access":      "the cluster or its inventory could not be read with the access that was granted",
 	"no_inventory":   "the controller object has no inventory",

@@ -38,7 +38,10 @@ type view struct {
 	Troubled []*report.Kustomization
 	More     int
 	Files    []fileRow
-	LeftOut  leftOut
+	// Defects are rows of the oracle that do not agree.
+	Defects     []*report.OracleRow
+	MoreDefects int
+	LeftOut     leftOut
 
 	ByCluster []verdictRow
 	Abstained []tally
@@ -114,6 +117,7 @@ func (p *page) view() *view {
 		Classes:    tallies(c.PlacementsByClass, classes),
 		States:     tallies(c.KustomizationsByState, nil),
 		Troubled:   p.Troubled, More: c.Kustomizations - c.KustomizationsByState["resolved"] - len(p.Troubled),
+		Defects: p.Defects, MoreDefects: max(p.Header.Oracle.Kustomizations-p.Header.Oracle.Agree-len(p.Defects), 0),
 		Abstained: tallies(p.AbstainedFor, nil), Unowned: p.unowned, NUnowned: p.nUnowned,
 		Severities: tallies(c.FindingsBySeverity, worstFirst()),
 		MoreFound:  p.tables.nFindings - len(p.findings),
@@ -189,6 +193,7 @@ func (p *page) groups(v *view) {
 	for _, r := range p.Census.Rules {
 		docs[r.Rule] = r.Doc
 		switch {
+		case r.Count == 0 && r.Hidden > 0:
 		case r.Count == 0:
 			v.Quiet = append(v.Quiet, r)
 		case rules.Find(r.Rule, r.Doc).Question:

@@ -20,7 +20,7 @@ func Page() report.Page { return report.Page{File: report.JUnitFile, Render: New
 
 func own() string {
 	return rules.Text + " xml version encoding UTF-8 testsuites testsuite testcase name classname tests failures skipped" +
-		" errors failure type message properties property value file line nothing found"
+		" errors failure type message properties property value file line nothing new found known suppressed until"
 }
 
 // New returns the handler that has written the document to w when End returns.
@@ -31,17 +31,27 @@ type writer struct {
 	out      *bufio.Writer
 	header   report.Header
 	findings map[string][]*report.Finding
+	hidden   map[string][]*report.Hidden
 }
 
 // Begin keeps the header.
 func (w *writer) Begin(h *report.Header) error {
-	w.header, w.findings = *h, map[string][]*report.Finding{}
+	w.header, w.findings, w.hidden = *h, map[string][]*report.Finding{}, map[string][]*report.Hidden{}
 	return nil
 }
 
 // Finding keeps one.
 func (w *writer) Finding(f *report.Finding) error {
 	w.findings[f.Rule] = append(w.findings[f.Rule], f)
+	return nil
+}
+
+// Hidden keeps what a suppression hides: a case that is skipped, whatever its
+// severity. What the baseline knows is counted in a property of its suite.
+func (w *writer) Hidden(h *report.Hidden) error {
+	if h.By == "suppression" {
+		w.hidden[h.Rule] = append(w.hidden[h.Rule], h)
+	}
 	return nil
 }
 
@@ -110,8 +120,22 @@ func (w *writer) suite(r report.Rule) suite {
 	for _, f := range w.findings[r.Rule] {
 		s.Cases = append(s.Cases, convert(f))
 	}
+	for _, h := range w.hidden[r.Rule] {
+		c := convert(&h.Finding)
+		c.Failure = nil
+		c.Skipped = &outcome{Message: "suppressed until " + h.Expires + ": " + report.Printable(h.Reason) + " (" + h.Severity + ": " + report.Printable(h.Message) + ")"}
+		s.Cases = append(s.Cases, c)
+	}
+	known := r.Hidden - len(w.hidden[r.Rule])
+	if known > 0 {
+		s.Properties = append(s.Properties, property{"known", fmt.Sprint(known)})
+	}
 	if len(s.Cases) == 0 {
-		s.Cases = []testCase{{Class: r.Rule, Name: "nothing found"}}
+		name := "nothing found"
+		if known > 0 {
+			name = "nothing new found"
+		}
+		s.Cases = []testCase{{Class: r.Rule, Name: name}}
 	}
 	s.Tests = len(s.Cases)
 	for _, c := range s.Cases {

@@ -40,6 +40,7 @@ func (p *page) End(c *report.Census) error {
 	p.coverage()
 	p.placements()
 	p.kustomizations()
+	p.oracle()
 	p.findings()
 	p.notAnalysed()
 	p.notes()
@@ -89,6 +90,7 @@ func (p *page) header() {
 		walls = append(walls, fmt.Sprintf("%s %s (%s)", plain(w.Name), state, plain(w.Detail)))
 	}
 	p.line("Seal of the analyser: %s.", strings.Join(walls, ", "))
+	p.line("Oracle agreement: %s.", h.Oracle.Words())
 	if h.Shallow {
 		p.line("The clone is shallow: history that is absent is reported as absent.")
 	}

@@ -104,6 +104,7 @@ func CensusFromProto(h Header, rules []*reachv1.RuleResult, s *reachv1.Summary) 
 		Roots:    []Root{},
 		Counts:   counts(s.GetCounts()),
 		Rules:    []Rule{},
+		Review:   Review{Suppressions: []Suppression{}},
 		Packs:    []Pack{},
 		Notes:    append([]string{}, s.GetNotes()...),
 		Data:     []DataFile{},

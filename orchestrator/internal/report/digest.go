@@ -29,6 +29,8 @@ type Digest struct {
 	// Found counts findings by rule, then severity: a rule may find things of
 	// several.
 	Found map[string]map[string]int
+	// Defects are the first rows of the oracle that do not agree.
+	Defects []*OracleRow
 	// Landed counts placements by cluster, then class.
 	Landed map[string]map[string]int
 	// UnresolvedFor counts unresolved files by reason, AbstainedFor objects.
@@ -95,6 +97,14 @@ func (d *Digest) Worst(rule string) string {
 		return ""
 	}
 	return d.Examples[rule][0].Severity
+}
+
+// Oracle keeps what does not agree.
+func (d *Digest) Oracle(r *OracleRow) error {
+	if r.Result != "agree" && len(d.Defects) < keptTroubled {
+		d.Defects = append(d.Defects, r)
+	}
+	return nil
 }
 
 func (d *Digest) Coverage(r *CoverageRow) error { d.Rows = append(d.Rows, r); return nil }

@@ -49,7 +49,7 @@ type lineFile struct {
 
 // dataFiles are the files of lines in the order of Handler's methods.
 var dataFiles = []string{
-	KustomizationsFile, HelmReleasesFile, PlacementsFile, ObjectsFile, FilesFile, FindingsFile, CoverageFile,
+	KustomizationsFile, HelmReleasesFile, PlacementsFile, ObjectsFile, FilesFile, FindingsFile, HiddenFile, CoverageFile, OracleFile,
 }
 
 // CheckTarget reports why a report cannot be put at target: it exists and is not
@@ -194,7 +194,9 @@ func (f *Folder) Placement(r *Placement) error         { return f.line(Placement
 func (f *Folder) Object(r *Object) error               { return f.line(ObjectsFile, r) }
 func (f *Folder) File(r *File) error                   { return f.line(FilesFile, r) }
 func (f *Folder) Finding(r *Finding) error             { return f.line(FindingsFile, r) }
+func (f *Folder) Hidden(r *Hidden) error               { return f.line(HiddenFile, r) }
 func (f *Folder) Coverage(r *CoverageRow) error        { return f.line(CoverageFile, r) }
+func (f *Folder) Oracle(r *OracleRow) error            { return f.line(OracleFile, r) }
 
 // End fills in c.Data and writes what is left.
 func (f *Folder) End(c *Census) error {

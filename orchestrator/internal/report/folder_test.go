@@ -28,13 +28,16 @@ func small() []any {
 		&Object{Cluster: "hub-1", Kind: "Route", Group: "route.openshift.io", Origin: []Location{{"a", 1}}, Verdict: "abstain", Reason: "not_asked"},
 		&File{Path: "<a>.yaml", Analysis: "unresolved", Reason: "build_failed"},
 		&Finding{Rule: "reach.flux.build_failed", Severity: "error", Path: "a", Line: 3, Count: 1, Message: "it `fails`", Trace: []Hop{}},
+		&Hidden{By: "suppression", Reason: "it is on its way", Expires: "2025-12-01", Finding: Finding{Rule: "reach.flux.build_failed", Severity: "error", Path: "b", Message: "it fails", Trace: []Hop{}}},
 		&CoverageRow{Root: "clusters/hub-1", Clusters: []string{"hub-1"}, Cluster: "hub-1", Files: 1, Unresolved: 1, SeenNotAnalysed: map[string]int{"Route.route.openshift.io": 1}},
+		&OracleRow{Cluster: "hub-1", Name: "apps", Result: "differ", Differs: []string{"target"}, Ours: Side{Class: "local", Target: "hub-1"}, Theirs: Side{Class: "local", Target: "hub-2"}, Trace: []Hop{}},
 		&Census{
 			Header: h, Clusters: []Cluster{{Name: "hub-1", Role: "hub", Controllers: []string{}}},
 			Roots:  []Root{{Cluster: "hub-1", Path: "clusters/hub-1"}},
 			Counts: Counts{PlacementsByClass: map[string]int{"local": 1}, KustomizationsByState: map[string]int{}, ObjectsByVerdict: map[string]int{}, FindingsBySeverity: map[string]int{"error": 1}, NotConsidered: map[string]int{".md": 1}},
-			Rules:  []Rule{{"reach.flux.build_failed", "error", 1, "A build that fails."}},
+			Rules:  []Rule{{Rule: "reach.flux.build_failed", Severity: "error", Count: 1, Hidden: 1, Doc: "A build that fails."}},
 			Packs:  []Pack{{Name: "openshift", Objects: 1, Kinds: map[string]int{"Route.route.openshift.io": 1}}},
+			Review: Review{AsOf: "2025-11-30", Suppressions: []Suppression{{Rule: "reach.*", Path: "a/**", Reason: "it is on its way", Expires: "2025-12-01", Findings: 1}}},
 			Notes:  []string{"a note"}, Data: []DataFile{},
 		},
 	}
@@ -82,6 +85,8 @@ func (c *collector) Placement(r *Placement) error         { return c.keep(r) }
 func (c *collector) Object(r *Object) error               { return c.keep(r) }
 func (c *collector) File(r *File) error                   { return c.keep(r) }
 func (c *collector) Finding(r *Finding) error             { return c.keep(r) }
+func (c *collector) Hidden(r *Hidden) error               { return c.keep(r) }
+func (c *collector) Oracle(r *OracleRow) error            { return c.keep(r) }
 func (c *collector) Coverage(r *CoverageRow) error        { return c.keep(r) }
 func (c *collector) End(r *Census) error                  { return c.keep(r) }
 

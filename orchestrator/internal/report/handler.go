@@ -11,7 +11,9 @@ type Handler interface {
 	Object(*Object) error
 	File(*File) error
 	Finding(*Finding) error
+	Hidden(*Hidden) error
 	Coverage(*CoverageRow) error
+	Oracle(*OracleRow) error
 	End(*Census) error
 }
 
@@ -27,7 +29,9 @@ func (Ignore) Placement(*Placement) error         { return nil }
 func (Ignore) Object(*Object) error               { return nil }
 func (Ignore) File(*File) error                   { return nil }
 func (Ignore) Finding(*Finding) error             { return nil }
+func (Ignore) Hidden(*Hidden) error               { return nil }
 func (Ignore) Coverage(*CoverageRow) error        { return nil }
+func (Ignore) Oracle(*OracleRow) error            { return nil }
 func (Ignore) End(*Census) error                  { return nil }
 
 // Dispatch gives a record, a pointer to one of the structs of the contract, to
@@ -48,8 +52,12 @@ func Dispatch(h Handler, record any) error {
 		return h.File(r)
 	case *Finding:
 		return h.Finding(r)
+	case *Hidden:
+		return h.Hidden(r)
 	case *CoverageRow:
 		return h.Coverage(r)
+	case *OracleRow:
+		return h.Oracle(r)
 	case *Census:
 		return h.End(r)
 	}
@@ -78,5 +86,7 @@ func (t tee) Placement(r *Placement) error         { return t.all(r) }
 func (t tee) Object(r *Object) error               { return t.all(r) }
 func (t tee) File(r *File) error                   { return t.all(r) }
 func (t tee) Finding(r *Finding) error             { return t.all(r) }
+func (t tee) Hidden(r *Hidden) error               { return t.all(r) }
 func (t tee) Coverage(r *CoverageRow) error        { return t.all(r) }
+func (t tee) Oracle(r *OracleRow) error            { return t.all(r) }
 func (t tee) End(r *Census) error                  { return t.all(r) }

@@ -35,8 +35,10 @@ const (
 	PlacementsFile     = "placements.jsonl"     // Placement, one per (path, class, cluster, controller)
 	ObjectsFile        = "objects.jsonl"        // Object, one per object on a cluster
 	FilesFile          = "files.jsonl"          // File, one per file considered
-	FindingsFile       = "findings.jsonl"       // Finding
+	FindingsFile       = "findings.jsonl"       // Finding, those that are open
+	HiddenFile         = "hidden.jsonl"         // Hidden, findings that a suppression or the baseline hides
 	CoverageFile       = "coverage.jsonl"       // CoverageRow, one per Flux root
+	OracleFile         = "oracle.jsonl"         // OracleRow, one per Kustomization that was compared
 	SchemaFile         = "schema.json"          // the JSON Schema of all of these
 	HTMLFile           = "report.html"
 	MarkdownFile       = "report.md"
@@ -50,7 +52,7 @@ const (
 func Files() []string {
 	return []string{
 		CensusFile, KustomizationsFile, HelmReleasesFile, PlacementsFile,
-		ObjectsFile, FilesFile, FindingsFile, CoverageFile, SchemaFile,
+		ObjectsFile, FilesFile, FindingsFile, HiddenFile, CoverageFile, OracleFile, SchemaFile,
 		HTMLFile, MarkdownFile, SARIFFile, JUnitFile, DOTFile, MermaidFile,
 	}
 }
@@ -85,6 +87,30 @@ type Header struct {
 	// Walls of the seal around the analyser that took this census, standing or
 	// not.
 	Walls []Wall `json:"walls"`
+	// Oracle is how far a second opinion on the Kustomizations agrees.
+	Oracle Oracle `json:"oracle"`
+}
+
+// Oracle sums up the comparison with the user's own check, or with that of
+// `reach oracle`. The counts other than Kustomizations add up to it.
+type Oracle struct {
+	// Format of what was compared with: "csv", "json" or "folder"; empty when
+	// nothing was, and all counts are 0.
+	Format string `json:"format" word:"true"`
+	// Tool that made it, as it says itself; empty when it does not.
+	Tool           string `json:"tool"`
+	Kustomizations int    `json:"kustomizations"`
+	Agree          int    `json:"agree"`
+	// Differ, OnlyTheirs and OnlyOurs are graph defects, each with a finding:
+	// one of the two is wrong.
+	Differ     int `json:"differ"`
+	OnlyTheirs int `json:"only_theirs"`
+	OnlyOurs   int `json:"only_ours"`
+	// TheirsFailed could not be compared.
+	TheirsFailed int `json:"theirs_failed"`
+	// NotAsked are Kustomizations of clusters of which the other side says
+	// nothing at all; they are not part of Kustomizations.
+	NotAsked int `json:"not_asked"`
 }
 
 // Tool is the program that wrote the report.
@@ -110,6 +136,8 @@ type Census struct {
 	Counts   Counts    `json:"counts"`
 	// Rules lists every rule that ran, with 0 when it found nothing.
 	Rules []Rule `json:"rules"`
+	// Review is what hides findings.
+	Review Review `json:"review"`
 	// Packs are sets of kinds, handled or not.
 	Packs []Pack `json:"packs"`
 	// Notes say what could not be looked at or was assumed.
@@ -117,6 +145,44 @@ type Census struct {
 	// Data lists the other data files with their number of lines, so that a
 	// reader can tell a whole report from a torn one.
 	Data []DataFile `json:"data"`
+}
+
+// Review is what was asked to be hidden among the findings, and what of it was.
+type Review struct {
+	// AsOf is the day on which expiry dates were judged, YYYY-MM-DD in UTC: that
+	// of the commit, unless the user said another.
+	AsOf string `json:"as_of" word:"true"`
+	// Baseline is the earlier census whose findings are known.
+	Baseline Baseline `json:"baseline"`
+	// Suppressions of the configuration, in its order.
+	Suppressions []Suppression `json:"suppressions"`
+}
+
+// Baseline is an earlier census.
+type Baseline struct {
+	// Format is "report", "jsonl" or "sarif"; empty when there is no baseline.
+	Format string `json:"format" word:"true"`
+	// Commit of the earlier census, where it says so.
+	Commit string `json:"commit" word:"true"`
+	// Findings that it holds, and those of them that are gone.
+	Findings int `json:"findings"`
+	Gone     int `json:"gone"`
+}
+
+// Suppression is an entry of the configuration that hides findings.
+type Suppression struct {
+	// Rule, Path, Object and Cluster are patterns; all that are not empty have
+	// to match.
+	Rule    string `json:"rule" word:"true"`
+	Path    string `json:"path"`
+	Object  string `json:"object"`
+	Cluster string `json:"cluster"`
+	Reason  string `json:"reason"`
+	// Expires is the last day on which it holds, YYYY-MM-DD.
+	Expires string `json:"expires" word:"true"`
+	Expired bool   `json:"expired"`
+	// Findings that it hides, or would if it had not expired.
+	Findings int `json:"findings"`
 }
 
 // DataFile is a file of lines.
@@ -178,8 +244,14 @@ type Counts struct {
 	HelmReleases          int            `json:"helmreleases"`
 	Objects               int            `json:"objects"`
 	ObjectsByVerdict      map[string]int `json:"objects_by_verdict" word:"true"`
-	Findings              int            `json:"findings"`
-	FindingsBySeverity    map[string]int `json:"findings_by_severity" word:"true"`
+	// Findings that are open. Those that are hidden are counted apart and stand
+	// in hidden.jsonl.
+	Findings           int            `json:"findings"`
+	FindingsBySeverity map[string]int `json:"findings_by_severity" word:"true"`
+	// FindingsSuppressed are hidden by a suppression of the configuration,
+	// FindingsKnown by the baseline.
+	FindingsSuppressed int `json:"findings_suppressed"`
+	FindingsKnown      int `json:"findings_known"`
 	// NotConsidered are files by extension.
 	NotConsidered map[string]int `json:"not_considered"`
 	BytesRead     int64          `json:"bytes_read"`
@@ -190,7 +262,9 @@ type Rule struct {
 	Rule     string `json:"rule" word:"true"`
 	Severity string `json:"severity" word:"true"`
 	Count    int    `json:"count"`
-	Doc      string `json:"doc"`
+	// Hidden findings of the rule, which Count leaves out.
+	Hidden int    `json:"hidden"`
+	Doc    string `json:"doc"`
 }
 
 // Pack is a set of kinds.
@@ -342,6 +416,7 @@ type Finding struct {
 	Message string `json:"message"`
 	Remedy  string `json:"remedy"`
 	Trace   []Hop  `json:"trace"`
+<<<<<<< HEAD
 	// Facts are what stands side by side, for rules whose result is a question.
 	Facts []Fact `json:"facts,omitempty"`
 }
@@ -354,6 +429,56 @@ type Fact struct {
 	Text string `json:"text"`
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
+=======
+	// Fingerprint names the finding from census to census. It does not change
+	// when lines move; it is made of names as they are written here.
+	Fingerprint string `json:"fingerprint" word:"true"`
+}
+
+// Hidden is a finding that is not shown.
+type Hidden struct {
+	// By is "suppression" or "baseline".
+	By string `json:"by" word:"true"`
+	// Reason and Expires are those of the suppression.
+	Reason  string `json:"reason,omitempty"`
+	Expires string `json:"expires,omitempty" word:"true"`
+	Finding
+}
+
+// OracleRow compares one Kustomization of the census with that of the user's
+// own check. Fields of the side that does not have it are empty.
+type OracleRow struct {
+	// Cluster on which the Kustomization lives.
+	Cluster   string `json:"cluster"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Result is "agree", "differ", "only_theirs", "only_ours" or
+	// "theirs_failed".
+	Result string `json:"result" word:"true"`
+	// Differs lists what differs: "class", "target", "objects".
+	Differs []string `json:"differs" word:"true"`
+	Ours    Side     `json:"ours"`
+	Theirs  Side     `json:"theirs"`
+	// Line of the oracle file; 0 when it has none.
+	Line int `json:"line"`
+	// Trace is ours, from the Kustomization to the cluster.
+	Trace []Hop `json:"trace"`
+}
+
+// Side is what one of the two says of a Kustomization.
+type Side struct {
+	// Class is one of the classes of Placement, Target the cluster to which the
+	// Kustomization applies.
+	Class  string `json:"class" word:"true"`
+	Target string `json:"target"`
+	// State is one of the states of Kustomization for ours; "rendered",
+	// "not_rendered" or "failed" for theirs.
+	State  string `json:"state" word:"true"`
+	Reason string `json:"reason" word:"code"`
+	// Objects that it builds; 0 when ObjectsKnown is not set.
+	Objects      int  `json:"objects"`
+	ObjectsKnown bool `json:"objects_known"`
+>>>>>>> 98b05ac (census: a baseline, suppressions with an end, and a second opinion)
 }
 
 // CoverageRow counts the files below one Flux root. A file counts in one row;

@@ -11,10 +11,7 @@ package sarif
 import (
 	"bufio"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/url"
 	"slices"
@@ -31,7 +28,7 @@ func own() string {
 	return rules.Text + strings.Join([]string{
 		schemaURI, informationURI, fingerprint, "version level kind text markdown ruleId ruleIndex message locations " +
 			"startLine region artifactLocation uri uriBaseId SRCROOT physicalLocation logicalLocations fullyQualifiedName " +
-			"codeFlows threadFlows relatedLocations properties precision tags security-severity problem severity driver",
+			"suppressions external status accepted justification until findingsSuppressed findingsKnown codeFlows threadFlows relatedLocations properties precision tags security-severity problem severity driver",
 	}, "\n")
 }
 
@@ -52,17 +49,28 @@ type writer struct {
 	out      *bufio.Writer
 	header   report.Header
 	findings []*report.Finding
+	// hidden are those that a suppression hides.
+	hidden []*report.Hidden
 }
 
 // Begin keeps the header.
 func (w *writer) Begin(h *report.Header) error {
-	w.header, w.findings = *h, nil
+	w.header, w.findings, w.hidden = *h, nil, nil
 	return nil
 }
 
 // Finding keeps one.
 func (w *writer) Finding(f *report.Finding) error {
 	w.findings = append(w.findings, f)
+	return nil
+}
+
+// Hidden keeps what a suppression hides. What the baseline knows is not in the
+// log: it is counted in the properties of the run.
+func (w *writer) Hidden(h *report.Hidden) error {
+	if h.By == "suppression" {
+		w.hidden = append(w.hidden, h)
+	}
 	return nil
 }
 
@@ -85,6 +93,7 @@ func (w *writer) run(c *report.Census) run {
 		Properties: map[string]any{
 			"commit": w.header.Commit, "names": w.header.Names,
 			"files": c.Counts.Files, "analysable": c.Counts.Analysable,
+			"findingsSuppressed": c.Counts.FindingsSuppressed, "findingsKnown": c.Counts.FindingsKnown,
 		},
 		Results: []result{},
 	}
@@ -97,17 +106,27 @@ func (w *writer) run(c *report.Census) run {
 		index[known.Rule] = len(d.Rules)
 		d.Rules = append(d.Rules, describe(known))
 	}
-	seen := map[string]int{}
-	if more := len(w.findings) - mostResults; more > 0 {
+	var known report.Fingerprints
+	if more := len(w.findings) + len(w.hidden) - mostResults; more > 0 {
 		r.Properties["resultsLeftOut"] = more
-		w.findings = w.findings[:mostResults]
+		w.findings = w.findings[:min(len(w.findings), mostResults)]
+		w.hidden = w.hidden[:min(len(w.hidden), mostResults-len(w.findings))]
 	}
-	for _, f := range w.findings {
+	add := func(f *report.Finding) *result {
 		if _, ok := index[f.Rule]; !ok {
 			index[f.Rule] = len(d.Rules)
 			d.Rules = append(d.Rules, describe(report.Rule{Rule: f.Rule, Severity: f.Severity}))
 		}
-		r.Results = append(r.Results, convert(f, index[f.Rule], seen))
+		r.Results = append(r.Results, convert(f, index[f.Rule], &known))
+		return &r.Results[len(r.Results)-1]
+	}
+	for _, f := range w.findings {
+		add(f)
+	}
+	for _, h := range w.hidden {
+		add(&h.Finding).Suppressions = []suppression{{
+			Kind: "external", Status: "accepted", Justification: words(h.Reason) + " (until " + h.Expires + ")",
+		}}
 	}
 	return r
 }
@@ -200,14 +219,15 @@ func problem(severity string) string {
 	return "recommendation"
 }
 
-func convert(f *report.Finding, index int, seen map[string]int) result {
+func convert(f *report.Finding, index int, known *report.Fingerprints) result {
 	text := words(f.Message)
 	if f.Remedy != "" {
 		text += " Remedy: " + words(f.Remedy)
 	}
 	r := result{
 		RuleID: f.Rule, RuleIndex: index, Level: level(f.Severity), Message: message{Text: text},
-		Fingerprints: map[string]string{fingerprint: identity(f, seen)},
+		// A report of an earlier version names none.
+		Fingerprints: map[string]string{fingerprint: cmp.Or(f.Fingerprint, known.Of(f))},
 		Properties: map[string]any{
 			"severity": f.Severity, "count": f.Count,
 		},
@@ -277,18 +297,4 @@ func uri(path string) string {
 		return "./" + u
 	}
 	return u
-}
-
-// identity is a fingerprint of what the finding is about. It does not hold the
-// line, which moves, nor the message, whose words may change; the n-th finding
-// that is about the same thing is told apart by n.
-func identity(f *report.Finding, seen map[string]int) string {
-	key := fmt.Sprintf("%q", []string{f.Rule, f.Path, f.Cluster, f.Kind, f.Namespace, f.Name, f.Var})
-	n := seen[key]
-	seen[key]++
-	if n > 0 {
-		key += fmt.Sprintf(" %d", n)
-	}
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:16])
 }

@@ -64,7 +64,14 @@ type result struct {
 	CodeFlows           []codeFlow        `json:"codeFlows,omitempty"`
 	Fingerprints        map[string]string `json:"fingerprints"`
 	PartialFingerprints map[string]string `json:"partialFingerprints"`
+	Suppressions        []suppression     `json:"suppressions,omitempty"`
 	Properties          map[string]any    `json:"properties"`
+}
+
+type suppression struct {
+	Kind          string `json:"kind"`
+	Status        string `json:"status"`
+	Justification string `json:"justification"`
 }
 
 type location struct {

@@ -17,11 +17,16 @@ func (p *printer) findings(d *report.Digest) {
 	for _, r := range d.Census.Rules {
 		if r.Count > 0 {
 			found = append(found, r)
-		} else {
+		} else if r.Hidden == 0 {
 			quiet = append(quiet, r)
 		}
 	}
-	p.heading("Findings", "%d: %s", c.Findings, tally(c.FindingsBySeverity, worst))
+	hidden := d.Census.HiddenWords()
+	if hidden != "" {
+		hidden = "; hidden: " + hidden
+	}
+	p.heading("Findings", "%d: %s%s", c.Findings, tally(c.FindingsBySeverity, worst), hidden)
+	p.baseline(d)
 	slices.SortStableFunc(found, func(a, b report.Rule) int {
 		return cmp.Or(
 			cmp.Compare(report.SeverityRank(d.Worst(b.Rule)), report.SeverityRank(d.Worst(a.Rule))),
@@ -89,4 +94,59 @@ func where(f *report.Finding) string {
 		return f.Path + ": "
 	}
 	return fmt.Sprintf("%s:%d: ", f.Path, f.Line)
+}
+
+// baseline says since when findings are shown, and which suppressions the reader
+// has to think about.
+func (p *printer) baseline(d *report.Digest) {
+	review := d.Census.Review
+	if b := review.Baseline; b.Format != "" {
+		of := ""
+		if b.Commit != "" {
+			of = " of " + short(b.Commit)
+		}
+		p.text(2, fmt.Sprintf("only what is new since the baseline%s; %d of its %s gone", of, b.Gone, count(b.Findings, "finding")+are(b.Findings)))
+	}
+	// Files know the day of the commit; a reader also wants to know what has
+	// expired since.
+	today := ""
+	if !p.Now.IsZero() {
+		today = p.Now.UTC().Format("2006-01-02")
+	}
+	since := 0
+	for _, s := range review.Suppressions {
+		if !s.Expired && today > s.Expires {
+			since++
+		}
+	}
+	if since > 0 {
+		p.text(2, fmt.Sprintf("%s expired between %s, as of which this was judged, and today: see --as-of", count(since, "suppression"), review.AsOf))
+	}
+}
+
+func are(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+// shownDefects is how many Kustomizations on which the oracle does not agree are
+// named.
+const shownDefects = 10
+
+func (p *printer) oracle(d *report.Digest) {
+	o := d.Header.Oracle
+	if !o.Asked() {
+		return
+	}
+	p.heading("Oracle", "%s", o.Words())
+	for i, r := range d.Defects {
+		if i == shownDefects {
+			p.line("  and %d more in oracle.jsonl", o.Kustomizations-o.Agree-shownDefects)
+			break
+		}
+		p.hang(fmt.Sprintf("  %-13s  ", strings.ReplaceAll(r.Result, "_", " ")), 17, report.Printable(fmt.Sprintf(
+			"%s/%s on %s: ours %s; theirs %s", r.Namespace, r.Name, cmp.Or(r.Cluster, "a cluster that they do not name"), r.Ours.Words(), r.Theirs.Words())))
+	}
 }

@@ -51,6 +51,7 @@ func Text(w io.Writer, d *report.Digest, o Options) error {
 	p.placements(d)
 	p.kustomizations(d)
 	p.ownership(d)
+	p.oracle(d)
 	p.findings(d)
 	p.notAnalysed(d)
 	p.notes(d)
