@@ -519,7 +519,11 @@ func (w *worklist) absorb(a *placement.Applied) {
 		for _, r := range d.Releases {
 			a.Releases = append(a.Releases, w.release(a, o, &r))
 		}
-		if p := d.Problem; p != nil && a.Blocked == nil {
+		switch p := d.Problem; {
+		case p == nil || a.Blocked != nil:
+		case p.Code == "template_failed":
+			w.note("%s %s/%s fails, and nothing is made of it: %s", o.Ref.Kind, o.Ref.Namespace, o.Ref.Name, p.Message)
+		default:
 			w.note("%s %s/%s declares more than can be told: %s", o.Ref.Kind, o.Ref.Namespace, o.Ref.Name, p.Message)
 		}
 	}

@@ -23,10 +23,16 @@ type reader struct {
 
 func newReader(o *kustomize.Object) *reader {
 	r := &reader{obj: o}
-	if o.Unknown[o.Node] == externalInputs {
+	switch o.Unknown[o.Node] {
+	case externalInputs:
 		r.unknown = &controller.Problem{
 			Code: "external_inputs", Pos: o.Origin,
 			Message: "the object is made for inputs that are not in the repository, and nobody knows how often",
+		}
+	case notEvaluated:
+		r.unknown = &controller.Problem{
+			Code: "template_not_evaluated", Pos: o.Origin,
+			Message: "the object comes from a template that is not evaluated, and nobody knows how often it is made",
 		}
 	}
 	return r

@@ -4,40 +4,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/adler32"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/controller/flux/template"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
-// Limits of one ResourceSet.
-const (
-	maxRenders  = 100_000
-	maxTemplate = 4 << 20
-)
-
 // readResourceSet expands a ResourceSet with static inputs into the objects
-// that the operator creates (upstream: flux-operator BuildResourceSet). Of the
-// templates only pipelines over inputs are evaluated; what uses more of Go's
-// template language, or inputs that are not in the object, is a Problem, and
-// the objects that can be told are returned beside it.
+// that the operator creates (upstream: flux-operator BuildResourceSetFromSpec).
+// A template that fails is a Problem of code "template_failed", and the operator
+// makes nothing; inputs that are not in the object, and what of the template
+// language is not evaluated, are a Problem too: beside it stand the objects that
+// can be told, and those that may be made.
 func readResourceSet(r *reader, d *controller.Declared) {
 	if strings.EqualFold(r.annotation(groupOperator+"/reconcile"), "disabled") {
 		d.Problem = &controller.Problem{Code: "reconcile_disabled", Message: "the ResourceSet is not reconciled", Pos: r.obj.Origin}
 		return
 	}
-	set := &resourceSet{r: r, seen: map[object.Key]bool{}}
+	set := &resourceSet{r: r, budget: template.NewBudget()}
 	spec := r.spec().required()
+	set.unknownVariables(spec.node)
 	inputs := set.inputs(spec)
 	set.expand(spec, inputs)
-	for _, step := range spec.get("steps").list() {
-		set.expand(step, inputs)
-	}
+	set.steps(spec, inputs)
 	common := spec.get("commonMetadata")
 	labels, _ := common.get("labels").textMap()
 	annotations, _ := common.get("annotations").textMap()
@@ -45,11 +41,50 @@ func readResourceSet(r *reader, d *controller.Declared) {
 	if len(labels)+len(annotations) > 0 {
 		d.Objects = withMetadata(d.Objects, labels, annotations)
 	}
-	if d.Problem = r.problem(); d.Problem != nil {
+	if d.Problem = r.problem(); d.Problem != nil || set.failed != nil {
 		d.Objects = nil
-	} else {
+	}
+	if d.Problem == nil {
 		d.Problem = set.problem
 	}
+}
+
+// steps are resources in an order. An object of one step must not stand in
+// another.
+func (s *resourceSet) steps(spec field, inputs []map[string]any) {
+	steps := spec.get("steps")
+	if !steps.set() {
+		return
+	}
+	for _, key := range []string{"resources", "resourcesTemplate"} {
+		if spec.get(key).set() {
+			steps.wrong("absent beside " + key)
+		}
+	}
+	stepOf := map[object.Key]int{}
+	for i, step := range steps.list() {
+		first := len(s.objects)
+		s.expand(step, inputs)
+		for _, o := range s.objects[first:] {
+			if o.UnknownIdentity {
+				continue
+			}
+			if j, ok := stepOf[o.Ref.Key()]; ok && j != i {
+				s.fail(step, "%s makes an object that an earlier step makes", step.name())
+			}
+			stepOf[o.Ref.Key()] = i
+		}
+	}
+}
+
+// unknownVariables collects the variables in the ResourceSet that are not known.
+func (s *resourceSet) unknownVariables(spec *yaml.Node) {
+	for n, name := range s.r.obj.Unknown {
+		if spec != nil && within(spec, n) && !slices.Contains(s.unknown, name) {
+			s.unknown = append(s.unknown, name)
+		}
+	}
+	slices.Sort(s.unknown)
 }
 
 // external stands for the input sets that are not in the repository, of which
@@ -62,8 +97,11 @@ type resourceSet struct {
 	r       *reader
 	objects []*kustomize.Object
 	seen    map[object.Key]bool
-	problem *controller.Problem
-	renders int
+	// problem is the first; failed is the one for which nothing is made.
+	problem, failed *controller.Problem
+	budget          *template.Budget
+	// unknown are variables in the spec whose values are not known.
+	unknown []string
 }
 
 func (s *resourceSet) note(code string, pos position.Pos, format string, args ...any) {
@@ -169,148 +207,4 @@ func plainNumbers(v any) any {
 		}
 	}
 	return v
-}
-
-// expand renders resources and then resourcesTemplate of the spec or a step.
-func (s *resourceSet) expand(spec field, inputs []map[string]any) {
-	for _, e := range spec.get("resources").list() {
-		if !e.is(yaml.MappingNode, "an object") {
-			continue
-		}
-		text, err := asText(e.node)
-		if err != nil {
-			e.wrong("YAML")
-			continue
-		}
-		for _, in := range inputs {
-			out, ok := s.render(text, in, e.pos())
-			if !ok {
-				break
-			}
-			n, err := asNode(out)
-			if err != nil {
-				s.note("template_not_evaluated", e.pos(), "%s is not YAML after it is rendered", e.name())
-				break
-			}
-			carryLines(e.node, n, func(k string) string { return k })
-			if isExternal(in) {
-				s.addUnknown(n, e.pos())
-				continue
-			}
-			s.add(n, e.pos(), in != nil)
-		}
-	}
-	e := spec.get("resourcesTemplate")
-	text := e.text()
-	if text == "" {
-		return
-	}
-	for _, in := range inputs {
-		out, ok := s.render(text, in, e.pos())
-		if !ok {
-			break
-		}
-		for _, doc := range splitDocuments(out) {
-			n, err := asNode(doc)
-			if err != nil {
-				s.note("template_not_evaluated", e.pos(), "%s is not YAML after it is rendered", e.name())
-				return
-			}
-			if len(n.Content) > 0 {
-				setLines(n, int(e.pos()))
-				if isExternal(in) {
-					s.addUnknown(n, e.pos())
-					continue
-				}
-				s.add(n, e.pos(), true)
-			}
-		}
-	}
-}
-
-func (s *resourceSet) render(text string, in map[string]any, pos position.Pos) (string, bool) {
-	if s.renders++; s.renders > maxRenders || len(text) > maxTemplate {
-		s.note("limit", pos, "the ResourceSet renders too much")
-		return "", false
-	}
-	if isExternal(in) {
-		return renderUnknown(text)
-	}
-	out, err := render(text, in)
-	if err != nil {
-		s.note("template_not_evaluated", pos, "%s", err)
-		return "", false
-	}
-	return out, true
-}
-
-// addUnknown records a Kustomization or HelmRelease that is made for inputs
-// which are not in the repository: there may be any number of it, and what it
-// says is known as far as it does not depend on them. Of other objects nothing
-// follows, so they are left to the note.
-func (s *resourceSet) addUnknown(n *yaml.Node, pos position.Pos) {
-	ref := refOf(n)
-	if ref.Group != groupKustomize && ref.Group != groupHelm {
-		return
-	}
-	o := *s.r.obj
-	o.Node, o.Ref, o.Origin, o.UnknownName, o.UnknownIdentity = n, ref, s.r.or(pos), false, true
-	o.Unknown = map[*yaml.Node]string{n: externalInputs}
-	markUnknown(n, o.Unknown)
-	s.objects = append(s.objects, &o)
-}
-
-// externalInputs is the name of what an unknown input set holds.
-const externalInputs = "inputs"
-
-func markUnknown(n *yaml.Node, unknown map[*yaml.Node]string) {
-	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${"+externalInputs+"}") {
-		unknown[n] = externalInputs
-	}
-	for _, c := range n.Content {
-		markUnknown(c, unknown)
-	}
-}
-
-// splitDocuments splits rendered text at its document separators.
-func splitDocuments(text string) []string {
-	var out []string
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "---") {
-			out = append(out, b.String())
-			b.Reset()
-			continue
-		}
-		b.WriteString(line)
-	}
-	out = append(out, b.String())
-	kept := out[:0]
-	for _, d := range out {
-		if strings.TrimSpace(d) != "" {
-			kept = append(kept, d)
-		}
-	}
-	return kept
-}
-
-// add records a rendered object, unless it excludes itself or was rendered
-// before.
-func (s *resourceSet) add(n *yaml.Node, pos position.Pos, dedup bool) {
-	ref := refOf(n)
-	if ref.Kind == "" || ref.Version == "" || ref.Name == "" {
-		s.note("template_not_evaluated", pos, "a rendered resource has no apiVersion, kind or name")
-		return
-	}
-	a := lookup(lookup(lookup(n, "metadata"), "annotations"), groupOperator+"/reconcile")
-	if a != nil && a.Value == "disabled" {
-		return
-	}
-	if dedup && s.seen[ref.Key()] {
-		return
-	}
-	s.seen[ref.Key()] = true
-	o := *s.r.obj
-	o.Node, o.Ref, o.Origin, o.UnknownName, o.Unknown, o.UnknownIdentity = n, ref, s.r.or(pos), false, nil, false
-	s.objects = append(s.objects, &o)
 }
