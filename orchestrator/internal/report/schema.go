@@ -416,9 +416,11 @@ type Finding struct {
 	Message string `json:"message"`
 	Remedy  string `json:"remedy"`
 	Trace   []Hop  `json:"trace"`
-<<<<<<< HEAD
 	// Facts are what stands side by side, for rules whose result is a question.
 	Facts []Fact `json:"facts,omitempty"`
+	// Fingerprint names the finding from census to census. It does not change
+	// when lines move; it is made of names as they are written here.
+	Fingerprint string `json:"fingerprint" word:"true"`
 }
 
 // Fact is one of the things that people weigh against each other.
@@ -429,10 +431,6 @@ type Fact struct {
 	Text string `json:"text"`
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
-=======
-	// Fingerprint names the finding from census to census. It does not change
-	// when lines move; it is made of names as they are written here.
-	Fingerprint string `json:"fingerprint" word:"true"`
 }
 
 // Hidden is a finding that is not shown.
@@ -478,7 +476,6 @@ type Side struct {
 	// Objects that it builds; 0 when ObjectsKnown is not set.
 	Objects      int  `json:"objects"`
 	ObjectsKnown bool `json:"objects_known"`
->>>>>>> 98b05ac (census: a baseline, suppressions with an end, and a second opinion)
 }
 
 // CoverageRow counts the files below one Flux root. A file counts in one row;
