@@ -61,24 +61,27 @@ type page struct {
 	files    []*report.File
 	placed   map[string][]*report.Placement
 	unowned  []*report.Object
+	objects  []*report.Object
 	verdicts map[string]map[string]int
 	sets     sets
 	nUnowned int
 }
 
-// How much of each list is in the page as text.
+// How much of each list is in the page as text: what is shown at once, and what
+// a browser without scripts shows as well.
 const (
 	shownFindings   = 150
 	shownFiles      = 40
-	shownPlacements = 4
+	shownPlacements = 20
 	shownObjects    = 60
 	shownRows       = 1500
+	plainRows       = 1000
 )
 
 // Begin starts a page.
 func (p *page) Begin(h *report.Header) error {
 	p.tables = newTables()
-	p.findings, p.files, p.unowned, p.nUnowned = nil, nil, nil, 0
+	p.findings, p.files, p.objects, p.unowned, p.nUnowned = nil, nil, nil, nil, 0
 	p.placed, p.verdicts = map[string][]*report.Placement{}, map[string]map[string]int{}
 	p.sets = newSets()
 	if err := p.topology.Begin(h); err != nil {
@@ -90,7 +93,7 @@ func (p *page) Begin(h *report.Header) error {
 // Placement keeps one.
 func (p *page) Placement(r *report.Placement) error {
 	p.tables.addPlacement(r)
-	if mine, ok := p.placed[r.Path]; ok || len(p.placed) < shownFiles {
+	if mine, ok := p.placed[r.Path]; ok || len(p.placed) < plainRows {
 		if len(mine) < shownPlacements {
 			p.placed[r.Path] = append(mine, r)
 		}
@@ -106,6 +109,9 @@ func (p *page) Placement(r *report.Placement) error {
 // Object keeps one.
 func (p *page) Object(r *report.Object) error {
 	p.tables.addObject(r)
+	if len(p.objects) < plainRows {
+		p.objects = append(p.objects, r)
+	}
 	if p.verdicts[r.Cluster] == nil {
 		p.verdicts[r.Cluster] = map[string]int{}
 	}
@@ -123,7 +129,7 @@ func (p *page) Object(r *report.Object) error {
 // File keeps one.
 func (p *page) File(r *report.File) error {
 	p.tables.addFile(r)
-	if len(p.files) < shownFiles {
+	if len(p.files) < plainRows {
 		p.files = append(p.files, r)
 	}
 	p.sets.analysis.add(r.Analysis)
@@ -133,7 +139,7 @@ func (p *page) File(r *report.File) error {
 // Finding keeps one.
 func (p *page) Finding(r *report.Finding) error {
 	p.tables.addFinding(r)
-	if len(p.findings) < shownFindings {
+	if len(p.findings) < plainRows {
 		p.findings = append(p.findings, r)
 	}
 	p.sets.severity.add(r.Severity)

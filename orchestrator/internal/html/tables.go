@@ -25,6 +25,7 @@ type tables struct {
 
 	path, hop, node, land, info, own, kind []int
 	file, place, object, origin, finding   []int
+	fact                                   []int
 	nFindings, nObjects                    int
 
 	// placements by file, until the files come.
@@ -160,6 +161,9 @@ func (t *tables) addObject(o *report.Object) {
 	}
 }
 
+// findingWidth is how many numbers a finding takes.
+const findingWidth = 14
+
 func (t *tables) addFinding(f *report.Finding) {
 	if t.nFindings++; t.nFindings > maxFindings {
 		return
@@ -169,7 +173,14 @@ func (t *tables) addFinding(f *report.Finding) {
 		p = t.pathOf(f.Path) + 1
 	}
 	t.finding = append(t.finding, t.str(f.Rule), t.str(f.Severity), p, f.Line, t.str(f.Cluster), t.str(f.Kind),
-		t.str(f.Namespace), t.str(f.Name), t.str(f.Var), f.Count, t.str(f.Message), t.str(f.Remedy), t.trace(f.Trace))
+		t.str(f.Namespace), t.str(f.Name), t.str(f.Var), f.Count, t.str(f.Message), t.str(f.Remedy), t.trace(f.Trace), len(f.Facts))
+	for _, fact := range f.Facts {
+		at := 0
+		if fact.Path != "" {
+			at = t.pathOf(fact.Path) + 1
+		}
+		t.fact = append(t.fact, t.str(fact.Cluster), t.str(fact.Text), at, fact.Line)
+	}
 }
 
 // join puts the placements in the order of the files and counts them there.
@@ -221,6 +232,7 @@ func (t *tables) write(w *bufio.Writer, rules []ruleRow) error {
 		{"object", t.object},
 		{"origin", t.origin},
 		{"finding", t.finding},
+		{"fact", t.fact},
 	} {
 		w.WriteString(",\n\"" + table.name + "\":[")
 		var number []byte

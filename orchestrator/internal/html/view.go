@@ -54,6 +54,18 @@ type view struct {
 	NQuestions int
 	Quiet      []report.Rule
 	MoreFound  int
+
+	// What only a browser without scripts shows.
+	Plain plain
+}
+
+// plain are the rows after those that every browser shows, and how many are in
+// the data files alone.
+type plain struct {
+	Files                             []fileRow
+	Objects                           []*report.Object
+	Findings                          []*report.Finding
+	MoreFiles, MoreObjects, MoreFound int
 }
 
 // leftOut counts what the page's search does not hold.
@@ -120,10 +132,10 @@ func (p *page) view() *view {
 		Defects: p.Defects, MoreDefects: max(p.Header.Oracle.Kustomizations-p.Header.Oracle.Agree-len(p.Defects), 0),
 		Abstained: tallies(p.AbstainedFor, nil), Unowned: p.unowned, NUnowned: p.nUnowned,
 		Severities: tallies(c.FindingsBySeverity, worstFirst()),
-		MoreFound:  p.tables.nFindings - len(p.findings),
+		MoreFound:  p.tables.nFindings - len(p.findings[:min(len(p.findings), shownFindings)]),
 		LeftOut: leftOut{
 			Files: c.Files - len(p.tables.file)/3, Placements: c.Placements - len(p.tables.placements),
-			Objects: p.tables.nObjects - len(p.tables.object)/5, Findings: p.tables.nFindings - len(p.tables.finding)/13,
+			Objects: p.tables.nObjects - len(p.tables.object)/5, Findings: p.tables.nFindings - len(p.tables.finding)/findingWidth,
 		},
 	}
 	v.Coverage = newBar("Files by state of analysis", []tally{
@@ -161,8 +173,16 @@ func (p *page) view() *view {
 				row.Lands = append(row.Lands, land)
 			}
 		}
-		v.Files = append(v.Files, row)
+		if len(v.Files) < shownFiles {
+			v.Files = append(v.Files, row)
+		} else {
+			v.Plain.Files = append(v.Plain.Files, row)
+		}
 	}
+	v.Plain.MoreFiles = c.Files - len(p.files)
+	v.Plain.Objects, v.Plain.MoreObjects = p.objects, c.Objects-len(p.objects)
+	v.Plain.Findings = p.findings[min(len(p.findings), shownFindings):]
+	v.Plain.MoreFound = p.tables.nFindings - len(p.findings)
 	for _, name := range slices.Sorted(maps.Keys(p.verdicts)) {
 		by := p.verdicts[name]
 		v.ByCluster = append(v.ByCluster, verdictRow{name, by["in_inventory"], by["not_in_inventory"], by["abstain"]})
@@ -200,7 +220,7 @@ func (p *page) groups(v *view) {
 			v.NQuestions += r.Count
 		}
 	}
-	for _, f := range p.findings {
+	for _, f := range p.findings[:min(len(p.findings), shownFindings)] {
 		rule := rules.Find(f.Rule, docs[f.Rule])
 		if rule.Question {
 			v.Questions = add(v.Questions, rule, docs[f.Rule], f)

@@ -57,10 +57,7 @@ func (p *page) rule(r report.Rule) {
 	p.line("\n### %s\n", code(r.Rule))
 	remedy := ""
 	for _, f := range p.Examples[r.Rule] {
-		at := code(f.Path)
-		if f.Line > 0 {
-			at = code(fmt.Sprintf("%s:%d", f.Path, f.Line))
-		}
+		at := code(place(f.Path, f.Line))
 		if f.Cluster != "" {
 			at += " on " + code(f.Cluster)
 		}
@@ -69,6 +66,7 @@ func (p *page) rule(r report.Rule) {
 			remedy = f.Remedy
 			p.line("  Remedy: %s", plain(f.Remedy))
 		}
+		p.facts(f.Facts)
 	}
 	if more := r.Count - len(p.Examples[r.Rule]); more > 0 {
 		p.line("- and %d more in findings.jsonl", more)
@@ -116,4 +114,34 @@ func (p *page) oracle() {
 	if more := o.Kustomizations - o.Agree - len(p.Defects); more > 0 {
 		p.line("\nand %d more in oracle.jsonl.", more)
 	}
+}
+
+// shownFacts is how much of what stands side by side a page has.
+const shownFacts = 6
+
+// facts are what stands side by side, one below the other.
+func (p *page) facts(facts []report.Fact) {
+	for i, f := range facts {
+		if i == shownFacts {
+			p.line("  - and %d more in findings.jsonl", len(facts)-i)
+			return
+		}
+		on := "repository"
+		if f.Cluster != "" {
+			on = code(f.Cluster)
+		}
+		at := ""
+		if f.Path != "" {
+			at = " (" + code(place(f.Path, f.Line)) + ")"
+		}
+		p.line("  - %s: %s%s", on, plain(f.Text), at)
+	}
+}
+
+// place is "path:line", "path" when the line is not known.
+func place(path string, line int) string {
+	if line > 0 {
+		return fmt.Sprintf("%s:%d", path, line)
+	}
+	return path
 }

@@ -246,6 +246,7 @@ func convert(f *report.Finding, index int, known *report.Fingerprints) result {
 	}
 	r.Locations = []location{*here}
 	r.CodeFlows = flow(f.Trace)
+	r.Related = related(f.Facts)
 	return r
 }
 
@@ -273,6 +274,22 @@ func flow(trace []report.Hop) []codeFlow {
 		return nil
 	}
 	return []codeFlow{{ThreadFlows: []threadFlow{{Locations: steps}}}}
+}
+
+// related are the places of what stands side by side; a fact without a place is
+// part of the message in other formats only.
+func related(facts []report.Fact) []location {
+	var out []location
+	for _, f := range facts {
+		text := words(f.Text)
+		if f.Cluster != "" {
+			text = words(f.Cluster) + ": " + text
+		}
+		if at := place(f.Path, f.Line, text); at != nil {
+			out = append(out, *at)
+		}
+	}
+	return out
 }
 
 // place is a location, nil without a path.

@@ -62,6 +62,7 @@ type result struct {
 	Message             message           `json:"message"`
 	Locations           []location        `json:"locations"`
 	CodeFlows           []codeFlow        `json:"codeFlows,omitempty"`
+	Related             []location        `json:"relatedLocations,omitempty"`
 	Fingerprints        map[string]string `json:"fingerprints"`
 	PartialFingerprints map[string]string `json:"partialFingerprints"`
 	Suppressions        []suppression     `json:"suppressions,omitempty"`

@@ -273,14 +273,30 @@
   // Findings.
   const findingText = (i) => {
     const d = data();
-    const f = 13 * i;
+    const f = 14 * i;
     return [str(d.finding[f]), d.finding[f + 2] > 0 ? path(d.finding[f + 2] - 1) : "", str(d.finding[f + 4]), str(d.finding[f + 5]),
       str(d.finding[f + 6]) + "/" + str(d.finding[f + 7]), str(d.finding[f + 10])].join(" ").toLowerCase();
+  };
+  let factStart = null;
+  const facts = (i, n) => {
+    const d = data();
+    if (!factStart) {
+      factStart = [0];
+      for (let k = 0; k < d.finding.length / 14; k++) factStart.push(factStart[k] + d.finding[14 * k + 13]);
+    }
+    const body = el("tbody");
+    for (let k = 4 * factStart[i]; k < 4 * (factStart[i] + n); k += 4) {
+      body.append(el("tr", {}, el("th", { scope: "row" }, str(d.fact[k]) || "repository"), el("td", {}, str(d.fact[k + 1])),
+        el("td", {}, ...(d.fact[k + 2] > 0 ? [el("code", {}, place(d.fact[k + 2] - 1, d.fact[k + 3]))] : []))));
+    }
+    return el("div", { class: "scroll", role: "region", "aria-label": "Side by side", tabindex: "0" },
+      el("table", { class: "sides" }, el("caption", {}, "Side by side"),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "On"), el("th", { scope: "col" }, "What is so"), el("th", { scope: "col", class: "long-text" }, "Written in"))), body));
   };
   let consequences = null;
   const findingItem = (i) => {
     const d = data();
-    const f = 13 * i;
+    const f = 14 * i;
     const severity = str(d.finding[f + 1]);
     const kind = str(d.finding[f + 5]);
     const namespace = str(d.finding[f + 6]);
@@ -294,6 +310,7 @@
     const rule = consequences.get(str(d.finding[f]));
     if (rule && rule.consequence) item.append(el("p", { class: "quiet" }, el("b", {}, "Consequence: "), rule.consequence));
     if (d.finding[f + 11] > 0) item.append(el("p", {}, el("b", {}, "Remedy: "), str(d.finding[f + 11])));
+    if (d.finding[f + 13] > 0) item.append(facts(i, d.finding[f + 13]));
     const hops = trace(d.finding[f + 12], "");
     if (hops) item.append(el("details", {}, el("summary", {}, "How it gets there, " + hops.childElementCount + " steps"), hops));
     return item;
@@ -305,9 +322,9 @@
     const severity = d.s.indexOf($("finding-severity").value);
     const rule = d.s.indexOf($("finding-rule").value);
     const out = [];
-    for (let i = 0; i < d.finding.length / 13; i++) {
-      if (severity > 0 && d.finding[13 * i + 1] !== severity) continue;
-      if (rule > 0 && d.finding[13 * i] !== rule) continue;
+    for (let i = 0; i < d.finding.length / 14; i++) {
+      if (severity > 0 && d.finding[14 * i + 1] !== severity) continue;
+      if (rule > 0 && d.finding[14 * i] !== rule) continue;
       if (want.length === 0 || want.every((w) => findingText(i).includes(w))) out.push(i);
     }
     return out;
