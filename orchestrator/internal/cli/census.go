@@ -30,6 +30,7 @@ type censusFlags struct {
 	oracle, baseline, asOf                                                             string
 	roots                                                                              []string
 	facts                                                                              []string
+	access                                                                             accessFlags
 	verbose                                                                            bool
 
 	requireSeal string
@@ -49,6 +50,9 @@ Nothing is fetched or checked out, and nothing is ever written into the clone.
 Where clusters start is found from gotk-sync.yaml files and FluxInstances; what
 the repository does not say itself is declared with --root or in a configuration
 file (see reach.example.yaml).
+
+No cluster is asked unless --context grants it for this run. Then nothing but
+reads leave this program, Secrets are never read, and nothing is kept.
 
 Names of clusters and of the repository are replaced by aliases in everything
 that is written. What they stand for is kept in a file of mode 0600 beside the
@@ -71,6 +75,13 @@ report, never in it; the same file keeps aliases stable from census to census.`,
   # Only what is new since the last census, and what a check of your own says
   reach census . --baseline reach-report/last --fail-on warning
   reach census . --oracle rendered.csv
+
+  # With access to a hub, for this run only; "reach rbac" prints the role it needs
+  reach census ~/platform --kubeconfig ~/.kube/config --context hub-east=reader@hub-east
+
+  # The same again, without access
+  reach census ~/platform --kubeconfig ~/.kube/config --context hub-east=reader@hub-east --save-facts east.facts
+  reach census ~/platform --facts east.facts
 
   # A bare mirror
   reach census --git-dir /srv/git/platform.git
@@ -101,6 +112,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	flags.StringVar(&f.rev, "rev", "", "commit to read, a `REVISION` as git knows them (default HEAD)")
 	flags.StringArrayVar(&f.roots, "root", nil, "`CLUSTER=PATH[@NAMESPACE/NAME]`, what the cluster reconciles itself from; repeatable")
 	flags.StringVar(&f.config, "config", "", "`FILE` with what only you know, see reach.example.yaml")
+	f.access.add(flags)
 	flags.StringArrayVar(&f.facts, "facts", nil, "`FILE` with what was seen on clusters earlier; repeatable")
 	flags.StringVar(&f.names, "names", "alias", "write `alias|real` names; real ones are for your own eyes")
 	flags.StringVar(&f.out, "out", "", "report folder `DIR`, replaced when it is a report (default ./reach-report/NAME-COMMIT)")
@@ -130,6 +142,8 @@ type census struct {
 	place   place
 	config  *config.Config
 	request *reachv1.CensusRequest
+	// access is what may be read of clusters.
+	access *access
 	// stored are the aliases of the alias file.
 	stored alias.Mapping
 	// adoption is what the census is held against.
@@ -153,6 +167,7 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 		{"names", f.names, []string{"alias", "real"}},
 		{"format", f.format, []string{"text", "json"}},
 		{"require-seal", f.requireSeal, sealModes},
+		{"read", f.access.read, readModes},
 		{"fail-on", f.failOn, append([]string{""}, report.Severities()...)},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
@@ -177,7 +192,7 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 	if c.clone, err = clone.Locate(repository); err != nil {
 		return nil, err
 	}
-	for flag, file := range map[string]string{"--stats": f.stats, "--trace": f.trace} {
+	for flag, file := range map[string]string{"--stats": f.stats, "--trace": f.trace, "--save-facts": f.access.saveFacts} {
 		if file == "" {
 			continue
 		}
@@ -199,11 +214,16 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 	c.request = c.config.Request(roots...)
 	c.request.Revision = f.rev
 	applyLimits(f.limits, c.request.Limits)
-	return c, nil
+	c.access, err = newAccess(f.access, s.env)
+	return c, err
 }
 
 // take has the census taken and writes the report.
 func (c *census) take(ctx context.Context, start starter) error {
+	defer c.access.close()
+	if err := c.look(ctx); err != nil {
+		return err
+	}
 	recording, err := c.record(ctx, start)
 	if err != nil {
 		return err
@@ -276,9 +296,23 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 	return recording, nil
 }
 
-// tell hands over the facts of the files that were named.
+// look reads the clusters that were granted. It comes before the analyser starts:
+// that one never runs beside a connection.
+func (c *census) look(ctx context.Context) error {
+	if len(c.access.grants) == 0 {
+		return nil
+	}
+	defer c.trace.span("reading clusters")()
+	if err := c.access.read(ctx, c.now(), c.err); err != nil {
+		return err
+	}
+	c.measured.read(c.access)
+	return c.access.save()
+}
+
+// tell hands over what was read, and the facts of the files that were named.
 func (c *census) tell(ctx context.Context, a analyser) error {
-	if len(c.flags.facts) == 0 {
+	if len(c.flags.facts) == 0 && len(c.access.grants) == 0 {
 		return nil
 	}
 	defer c.trace.span("telling facts")()
@@ -286,13 +320,14 @@ func (c *census) tell(ctx context.Context, a analyser) error {
 	if !ok {
 		return errors.New("this analyser takes no facts about clusters")
 	}
-	told, err := taker.Facts(ctx, func(yield func(*reachv1.Fact) error) error {
+	told, err := taker.Facts(ctx, func(to func(*reachv1.Fact) error) error {
+		yield := func(f *reachv1.Fact) error { return to(withoutContext(f)) }
 		for _, file := range c.flags.facts {
 			if err := facts.ReadFile(file, yield); err != nil {
 				return err
 			}
 		}
-		return nil
+		return c.access.each(yield)
 	})
 	if err != nil {
 		return err

@@ -18,8 +18,23 @@ type stats struct {
 	// not say.
 	AnalyserPeakBytes int64 `json:"analyser_peak_bytes"`
 	ReachPeakBytes    int64 `json:"reach_peak_bytes"`
+	// AccessMillis is the time for reading clusters, all together; the rest is what
+	// was asked of them and what they answered.
+	AccessMillis   int64 `json:"access_ms,omitempty"`
+	AccessRequests int64 `json:"access_requests,omitempty"`
+	AccessBytes    int64 `json:"access_bytes,omitempty"`
 	// PipeBytes is what the analyser sent.
 	PipeBytes int64 `json:"pipe_bytes"`
+}
+
+// read notes what reading clusters has cost.
+func (s *stats) read(a *access) {
+	s.AccessMillis = time.Since(s.start).Milliseconds()
+	for _, g := range a.grants {
+		cost := g.server.Cost()
+		s.AccessRequests += cost.Requests
+		s.AccessBytes += cost.Bytes
+	}
 }
 
 // analysed notes what the analyser has cost by now.

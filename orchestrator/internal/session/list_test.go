@@ -329,7 +329,7 @@ func TestLongListInLittleMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	total, most := 0, uint64(0)
-	f := List(t.Context(), stand.open(t, quick), configMaps, func(page []thing) {
+	f := List(t.Context(), stand.open(t, Options{PerSecond: 1e4, Request: time.Hour}), configMaps, func(page []thing) {
 		total += len(page)
 		runtime.ReadMemStats(&now)
 		most = max(most, now.HeapInuse)

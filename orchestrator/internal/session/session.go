@@ -244,6 +244,9 @@ func (s *Server) once(ctx context.Context, path string, query url.Values, accept
 		return never, classify(ctx.Err(), nil)
 	}
 	if err := s.limiter.Wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			return never, classify(ctx.Err(), nil)
+		}
 		// Also when the wait would outlast the deadline.
 		return never, &Failure{Outcome: reachv1.Outcome_OUTCOME_TIMEOUT, Detail: "the time for this cluster was used up", cause: err}
 	}
