@@ -142,7 +142,11 @@ func (f *kfile) placeOverlay(o *Overlay, spec *yaml.Node) {
 	for i, img := range o.Images {
 		for j := range f.k.Images {
 			if f.k.Images[j].Name == img.Name {
-				f.placed[fmt.Sprintf("images/%d", j)] = at("images", i)
+				pos := at("images", i)
+				if pos != 0 {
+					pos = lineOf(lookup(spec, "images").Content[i], pos, imageKeys...)
+				}
+				f.placed[fmt.Sprintf("images/%d", j)] = pos
 				break
 			}
 		}

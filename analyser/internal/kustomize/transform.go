@@ -264,7 +264,9 @@ func (t *target) replicas(acc *accumulation) ([]transformer, error) {
 		tr := t.builtin("ReplicaCountTransformer", "replicas", transformWith(p))
 		tr.code, tr.pos = codeNoMatch, t.file.at("replicas", i)
 		tr.what = "replicas names no object with replicas: " + quoteShort(r.Name)
-		out = append(out, t.changes(tr, "replicas", i))
+		tr = t.changes(tr, "replicas", i)
+		tr.cause.Pos = t.file.setBy(fmt.Sprintf("replicas/%d", i), lineOf(t.file.item("replicas", i), tr.cause.Pos, "count"))
+		out = append(out, tr)
 	}
 	return out, nil
 }
@@ -274,10 +276,30 @@ func (t *target) images(acc *accumulation) ([]transformer, error) {
 	for i, img := range t.k.Images {
 		p := &builtins.ImageTagTransformerPlugin{ImageTag: img, FieldSpecs: acc.config.Images}
 		tr := t.builtin("ImageTagTransformer", "images", transformWith(p))
-		tr.pos = t.file.at("images", i)
-		out = append(out, t.changes(tr, "images", i))
+		field := "images"
+		if lookupFold(t.file.node, field) == nil {
+			field = "imageTags" // the deprecated name
+		}
+		tr.pos = t.file.at(field, i)
+		tr = t.changes(tr, "images", i)
+		tr.cause.Pos = t.file.setBy(fmt.Sprintf("images/%d", i), lineOf(t.file.item(field, i), tr.pos, imageKeys...))
+		out = append(out, tr)
 	}
 	return out, nil
+}
+
+// imageKeys are what an entry of images sets, what shows most in an image first.
+var imageKeys = []string{"digest", "newTag", "newName"}
+
+// lineOf is the line of the first of some keys that an entry of a list has, or
+// pos.
+func lineOf(entry *yaml.Node, pos position.Pos, keys ...string) position.Pos {
+	for _, k := range keys {
+		if v := lookupFold(entry, k); v != nil && v.Line != 0 {
+			return position.Pos(v.Line)
+		}
+	}
+	return pos
 }
 
 // runValidators runs the validators, which must change nothing but a label of
