@@ -292,6 +292,11 @@ func TestPostBuild(t *testing.T) {
 		for k, v := range s.Variables.Inline {
 			vars[k] = v
 		}
+		for line := range strings.Lines(string(a.Comment)) {
+			if name, ok := strings.CutPrefix(strings.TrimSpace(line), "hidden: "); ok {
+				s.Variables.Hidden = append(s.Variables.Hidden, name)
+			}
+		}
 		in := &kustomize.Build{Objects: objects(t, docs, a, "objects/")}
 		before := dump(t, in.Objects)
 		res := postBuild(in, &s, vars, complete, !strings.Contains(string(a.Comment), "\nlenient\n"))

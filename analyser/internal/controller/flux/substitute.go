@@ -134,6 +134,14 @@ func (s *substitution) hide(o, n *kustomize.Object, res *controller.Result) *kus
 		return n
 	}
 	blind := &substitution{vars: maps.Clone(s.vars), strict: s.strict, always: true}
+	if s.complete {
+		// What nothing declares is known: it is empty.
+		e.uses(func(name string, _ bool) {
+			if _, set := s.vars[name]; !set {
+				blind.vars[name] = ""
+			}
+		})
+	}
 	for _, name := range s.hidden {
 		delete(blind.vars, name)
 	}
