@@ -1,23 +1,38 @@
 package kustomize
 
 import (
+	"strings"
 	"sync"
 
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
-// kustomize keeps the OpenAPI schema that tells it merge keys and scopes in
-// variables of a package, and `openapi:` in a kustomization file sets them.
-// Builds with such a field therefore run alone; all others share the built-in
-// schema, which is complete before the first of them starts: kyaml reads its
-// maps without a lock.
+// kustomize keeps the OpenAPI schema that tells it merge keys in variables of a
+// package, and `openapi:` in a kustomization file sets them. Builds with such a
+// field therefore run alone, under what kyaml itself reads; all others share a
+// schema that starts without the kinds of Kubernetes and learns them from
+// builtin.txt when a merge first needs them: reading all of kyaml's takes longer
+// than most builds, and most merges are into kinds that it does not know.
+//
+// Only merges look at it. Scopes come from a table of kyaml's own, which has
+// all that the schema says about them (TestScopes).
 var (
 	schemaMu   sync.RWMutex
 	schemaOnce sync.Once
+	// alone tells merges that the schema is a build's own. Guarded by schemaMu.
+	alone bool
+
+	// kindsMu guards what kyaml's maps hold: they are read without a lock.
+	kindsMu sync.RWMutex
+	// known are the kinds that were added, allKnown that all definitions were.
+	known    map[string]bool
+	allKnown bool
 )
 
-// Prepare reads the built-in schema, which takes some 20 ms of a processor,
-// ahead of the first build. It may run beside anything else.
+// Prepare makes the schema ready ahead of the first build. It may run beside
+// anything else.
 func Prepare() { schemaOnce.Do(resetSchema) }
 
 // withSchema runs a build under the built-in schema.
@@ -38,13 +53,107 @@ func withOwnSchema(preload bool, build func()) {
 	if preload {
 		_ = openapi.Schema()
 	}
-	defer resetSchema()
+	alone = true
+	defer func() {
+		alone = false
+		resetSchema()
+	}()
 	build()
 }
 
 func resetSchema() {
 	openapi.ResetOpenAPI()
-	_ = openapi.Schema()
+	openapi.SuppressBuiltInSchemaUse()
+	_ = openapi.Schema() // from here on kyaml reads what it holds and writes nothing
+	known, allKnown = map[string]bool{}, false
+}
+
+// applyMerge merges a patch into r with every schema at hand that kyaml may ask
+// for on the way.
+func applyMerge(r, patch *resource.Resource) error {
+	if alone {
+		return r.ApplySmPatch(patch)
+	}
+	var n needs
+	n.look(r.YNode())
+	n.look(patch.YNode())
+	kindsMu.RLock()
+	if n.missing() {
+		kindsMu.RUnlock()
+		kindsMu.Lock()
+		n.add()
+		kindsMu.Unlock()
+		kindsMu.RLock()
+	}
+	defer kindsMu.RUnlock()
+	return r.ApplySmPatch(patch)
+}
+
+// needs are the definitions that a merge may look up.
+type needs struct {
+	kinds []string
+	all   bool
+}
+
+// look notes the kinds of a tree. kyaml asks for the type of any mapping with an
+// apiVersion and a kind, however deep it stands, so each value of a `kind` counts;
+// and a comment of the form {"$ref": ...} may name any definition.
+func (n *needs) look(node *yaml.Node) {
+	if node == nil || n.all {
+		return
+	}
+	if node.Kind == yaml.AliasNode || refersTo(node.LineComment) || refersTo(node.HeadComment) {
+		n.all = true
+		return
+	}
+	for i, c := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 1 && c.Kind == yaml.ScalarNode {
+			if node.Content[i-1].Value == "kind" && builtinKinds()[c.Value] != nil {
+				n.kinds = append(n.kinds, c.Value)
+			}
+			if c.LineComment == "" && c.HeadComment == "" {
+				continue
+			}
+		}
+		n.look(c)
+	}
+}
+
+// refersTo reports whether kyaml may read a comment as a reference.
+func refersTo(comment string) bool {
+	if !strings.Contains(comment, "{") {
+		return false
+	}
+	return strings.Contains(comment, `\`) || strings.Contains(strings.ToLower(comment), "$ref")
+}
+
+// missing needs the lock for reading, add that for writing.
+func (n *needs) missing() bool {
+	if n.all {
+		return !allKnown
+	}
+	for _, k := range n.kinds {
+		if !known[k] && !allKnown {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *needs) add() {
+	switch {
+	case !n.missing():
+	case n.all:
+		openapi.AddDefinitions(builtinDefinitions())
+		allKnown = true
+	default:
+		for _, k := range n.kinds {
+			if !known[k] {
+				openapi.AddDefinitions(builtinKinds()[k].definitions())
+				known[k] = true
+			}
+		}
+	}
 }
 
 // setSchema applies the `openapi` field of a layer; that of the top wins over

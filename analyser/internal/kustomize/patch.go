@@ -243,7 +243,7 @@ func (e *entry) merge(patch *resource.Resource, written *yaml.Node, pos position
 	r := e.own()
 	before, id := header(r.YNode()), r.CurId()
 	e.step(StepPatch, pos)
-	if err := r.ApplySmPatch(patch); err != nil {
+	if err := applyMerge(r, patch); err != nil {
 		return fail(codeBadPatch, pos, "the patch cannot be merged into "+idString(id))
 	}
 	if !r.IsNil() {
