@@ -18,6 +18,7 @@ type analyser interface {
 	// Census hands every message of the stream to handle. What it was handed
 	// must be discarded unless nil is returned.
 	Census(ctx context.Context, req *reachv1.CensusRequest, handle func(*reachv1.CensusResponse) error) error
+	// Close returns when the analyser is gone.
 	Close()
 }
 

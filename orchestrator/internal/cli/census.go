@@ -221,10 +221,14 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 // take has the census taken and writes the report.
 func (c *census) take(ctx context.Context, start starter) error {
 	defer c.access.close()
+	// Beside the look at clusters, the check of the analyser and its work.
+	go prepare()
 	if err := c.look(ctx); err != nil {
 		return err
 	}
-	recording, err := c.record(ctx, start)
+	ended := func() {}
+	defer func() { ended() }()
+	recording, err := c.record(ctx, start, &ended)
 	if err != nil {
 		return err
 	}
@@ -249,8 +253,9 @@ func (c *census) take(ctx context.Context, start starter) error {
 	return failing(c.flags.failOn, digest.Census)
 }
 
-// record runs the analyser and keeps its answer.
-func (c *census) record(ctx context.Context, start starter) (*stream.Recording, error) {
+// record runs the analyser and keeps its answer. ended waits until the analyser is
+// gone, which nothing needs to wait for that only uses the answer.
+func (c *census) record(ctx context.Context, start starter, ended *func()) (*stream.Recording, error) {
 	bar := newProgress(c.err)
 	defer bar.clear()
 	// Progress is asked for even when nobody looks: it tells a census that
@@ -264,7 +269,7 @@ func (c *census) record(ctx context.Context, start starter) (*stream.Recording, 
 	if err != nil {
 		return nil, err
 	}
-	defer a.Close()
+	*ended = a.Close
 	started()
 	if err := sealMode(c.flags.requireSeal).sealed(a.Hello()); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/gitops-reach/reach/orchestrator/internal/junit"
 	"github.com/gitops-reach/reach/orchestrator/internal/markdown"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
+	"github.com/gitops-reach/reach/orchestrator/internal/rules"
 	"github.com/gitops-reach/reach/orchestrator/internal/sarif"
 	"github.com/gitops-reach/reach/orchestrator/internal/schema"
 )
@@ -18,6 +19,13 @@ func pages() []report.Page {
 	return []report.Page{
 		html.Page(), markdown.Page(), sarif.Page(), junit.Page(), diagram.DOT(), diagram.Mermaid(), schema.Page(),
 	}
+}
+
+// prepare does what the pages need once, ahead of the first of them.
+func prepare() {
+	html.Prepare()
+	schema.Document()
+	rules.All()
 }
 
 // renderers write a census in the formats of reach report, each byte for byte

@@ -31,7 +31,12 @@ Rules marked with ? ask something that only the team can decide.`,
 			}
 			return nil
 		},
-		ValidArgs: ruleNames(),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			chosen := rules.All()
 			if len(args) == 1 {

@@ -20,6 +20,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/diagram"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
@@ -41,7 +42,21 @@ func asset(name string) string {
 	return string(b)
 }
 
-var pages = template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/*.tmpl"))
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/*.tmpl"))
+})
+
+// Prepare does what the first page needs once, ahead of it. It may run beside
+// anything else.
+func Prepare() {
+	// A template is escaped when it is first used, before anything is written.
+	_ = pages().ExecuteTemplate(refusing{}, "head.tmpl", nil)
+	_ = policy()
+}
+
+type refusing struct{}
+
+func (refusing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // own is the text of the program itself in the page.
 func own() string {
@@ -156,7 +171,7 @@ func (p *page) End(c *report.Census) error {
 		return err
 	}
 	p.tables.join()
-	if err := pages.ExecuteTemplate(p.out, "head.tmpl", p.view()); err != nil {
+	if err := pages().ExecuteTemplate(p.out, "head.tmpl", p.view()); err != nil {
 		return err
 	}
 	p.out.WriteString("<script type=\"application/json\" id=\"data\">")
@@ -180,7 +195,9 @@ var (
 	script = asset("app.js")
 	style  = asset("style.css")
 	// policy lets the page's own script and style run and nothing be loaded.
-	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; script-src '" + digest(script) + "'; style-src '" + digest(style) + "'"
+	policy = sync.OnceValue(func() string {
+		return "default-src 'none'; base-uri 'none'; form-action 'none'; script-src '" + digest(script) + "'; style-src '" + digest(style) + "'"
+	})
 )
 
 func digest(s string) string {

@@ -121,7 +121,7 @@ type ruleGroup struct {
 func (p *page) view() *view {
 	c := p.Census.Counts
 	v := &view{
-		Policy: policy, Style: template.CSS(style), Header: p.Header, Census: p.Census, Counts: c,
+		Policy: policy(), Style: template.CSS(style), Header: p.Header, Census: p.Census, Counts: c,
 		Sets: p.sets.sorted(), Picture: draw(&p.topology.Topology, p.Landed),
 		Rows:       p.Rows[:min(len(p.Rows), shownRows)],
 		MoreRows:   max(len(p.Rows)-shownRows, 0),

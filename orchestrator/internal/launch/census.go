@@ -34,18 +34,21 @@ var (
 //	otherwise         ctx or the context of Start is done, or handle's own error
 //
 // handle is called from this goroutine; when it returns an error the census
-// stops with that error. Whatever happens, the child is gone when Census
-// returns, so that an Analyser takes one census.
+// stops with that error. An Analyser takes one census: when it returns an error
+// the child is gone; otherwise the child has been told to end, since its answer is
+// whole and can be used meanwhile, and Close waits until it is gone.
 func (a *Analyser) Census(ctx context.Context, req *reachv1.CensusRequest, handle func(*reachv1.CensusResponse) error) error {
 	if a.used.Swap(true) {
 		return errors.New("this analyser has already taken its census; start another")
 	}
-	defer a.Close()
-	err := a.census(ctx, req, handle)
-	if err != nil {
+	if err := a.census(ctx, req, handle); err != nil {
 		a.proc.kill()
+		a.Close()
+		return err
 	}
-	return err
+	a.proc.sample()
+	go a.Close()
+	return nil
 }
 
 func (a *Analyser) census(ctx context.Context, req *reachv1.CensusRequest, handle func(*reachv1.CensusResponse) error) error {

@@ -98,7 +98,7 @@ var errClosed = errors.New("the analyser was closed")
 var offered = []uint32{reachv1.ProtocolVersion}
 
 // Start checks the binary, starts it and agrees on a version of the protocol.
-// The child lives until Census returns, Close is called or ctx is done.
+// The child lives until Census has its answer, Close is called or ctx is done.
 //
 // Errors are a *StartError, *DigestError or *VersionError, or any of those of
 // Census.
@@ -192,7 +192,7 @@ func (a *Analyser) Received() int64 {
 
 // Close ends the child and waits until it is gone: first by closing its
 // standard input and, when it is still there after two seconds, by force. A
-// census that runs returns an error. Calls after the first do nothing.
+// census that runs returns an error. Calls after the first wait as well.
 func (a *Analyser) Close() {
 	a.close.Do(func() {
 		a.proc.sample()

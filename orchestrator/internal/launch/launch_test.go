@@ -51,6 +51,9 @@ func run(t *testing.T, o Options) (got []string, err error) {
 		}
 		return nil
 	})
+	if err == nil {
+		a.Close()
+	}
 	checkGone(t, pid)
 	return got, err
 }

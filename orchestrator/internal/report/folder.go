@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Folder writes a report folder. It is a Handler; what it writes stands in a
@@ -72,7 +71,7 @@ func CheckTarget(target string) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	if _, err := readCensus(target, json.Unmarshal); err != nil {
+	if _, err := readCensus(target, json.Unmarshal); err != nil && !censusTorn(target) {
 		return fmt.Errorf("the folder %s exists and is not a report, so it is not replaced: name another one with --out", target)
 	}
 	known := map[string]bool{}
@@ -85,6 +84,13 @@ func CheckTarget(target string) error {
 		}
 	}
 	return nil
+}
+
+// censusTorn reports whether a report's census.json is empty, as file systems leave
+// what was written just before the machine lost its power.
+func censusTorn(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, CensusFile))
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // Create makes the hidden folder beside target, and the folders above it. The
@@ -211,28 +217,20 @@ func (f *Folder) End(c *Census) error {
 	if err := f.pages.End(c); err != nil {
 		return fmt.Errorf("writing the pages of the report: %w", err)
 	}
-	return f.sync()
+	return f.finish()
 }
 
-// sync brings every file to the disk and closes it: all at once, since a file
-// system that is asked for many together writes its journal once.
-func (f *Folder) sync() error {
-	names := slices.Sorted(maps.Keys(f.files))
-	failed := make([]error, len(names))
-	var files sync.WaitGroup
-	for i, name := range names {
-		files.Go(func() {
-			file := f.files[name]
-			failed[i] = errors.Join(file.out.Flush(), file.file.Sync(), file.file.Close())
-		})
-	}
-	files.Wait()
-	for i, err := range failed {
-		if err != nil {
-			return fmt.Errorf("writing %s: %w", names[i], cause(err))
+// finish closes every file. Nothing waits for the disk: a report can be made again
+// from the commit, and one that a crash of the machine tore is seen to be torn
+// (censusTorn, and the numbers of lines in census.json).
+func (f *Folder) finish() error {
+	for _, name := range slices.Sorted(maps.Keys(f.files)) {
+		file := f.files[name]
+		if err := errors.Join(file.out.Flush(), file.file.Close()); err != nil {
+			return fmt.Errorf("writing %s: %w", name, cause(err))
 		}
 	}
-	return syncDir(f.dir)
+	return nil
 }
 
 // Publish puts the folder in place of the target, which is a report or does not
@@ -246,7 +244,7 @@ func (f *Folder) Publish() error {
 		return fmt.Errorf("putting the report in place: %w", err)
 	}
 	f.published = true
-	return syncDir(filepath.Dir(f.target))
+	return nil
 }
 
 // Discard removes what was written and not published. It may be called at any
@@ -266,15 +264,4 @@ func (f *Folder) Discard() {
 		// Not RemoveAll: somebody else may have put something there.
 		_ = os.Remove(f.made[i])
 	}
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", dir, cause(err))
-	}
-	defer d.Close()
-	// Some file systems cannot sync a directory; the rename stands all the same.
-	_ = d.Sync()
-	return nil
 }

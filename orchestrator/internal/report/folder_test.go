@@ -326,6 +326,31 @@ func TestCheckTarget(t *testing.T) {
 	if err := os.Symlink(report, filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
+	// A crash of the machine left nothing in the files: the next census mends it.
+	torn := filepath.Join(dir, "torn")
+	if err := os.CopyFS(torn, os.DirFS(report)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(torn, CensusFile), 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckTarget(torn); err == nil {
+		t.Error("a folder with a census.json that is not one would be replaced")
+	}
+	for _, name := range Files() {
+		if err := os.WriteFile(filepath.Join(torn, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := CheckTarget(torn); err != nil {
+		t.Errorf("a torn report: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(torn, "mine"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckTarget(torn); err == nil {
+		t.Error("a torn report beside somebody's file would be replaced")
+	}
 	if err := os.Mkdir(filepath.Join(report, "inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}
