@@ -70,8 +70,8 @@ mutations: ## the same with every repository broken, and overlaid, in a hundred 
 	cd hack/agreement && $(GO) run . -overlay -n 100 -seed 1
 
 .PHONY: bench
-bench: build ## census, git, a naive parse and krusty side by side
-	sh hack/bench/run.sh
+bench: build ## census, git, a naive parse and what people run instead, side by side
+	sh hack/bench/run.sh $(or $(RUNS),5) $(ARGS)
 
 .PHONY: verify
 verify: ## generated code, formatting, vet and the modules are as they should be

@@ -7,9 +7,12 @@
 //	go run . [-corpus DIR] [-only NAME] [-v]
 //	go run . -mutate [-n 100] [-seed 1]
 //	go run . -overlay [-n 100] [-seed 1]
+//	go run . -time REPOSITORY [-n 3] [--root CLUSTER=PATH...]
 //
 // It ends with 1 when anything differs. An oracle that fails is never
 // agreement, and what the analyser calls unresolved is listed with its reason.
+// With -time it compares nothing: it measures Flux's builds of one repository for
+// hack/bench.
 package main
 
 import (
@@ -20,6 +23,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/gitops-reach/reach/hack/dump"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -34,6 +39,7 @@ func run(args []string, out, log io.Writer) int {
 	overlays := f.Bool("overlay", false, "build random directories by Kustomizations with random fields")
 	n := f.Int("n", 100, "how many ways for each repository")
 	seed := f.Uint64("seed", 1, "of the random ways")
+	timed := f.String("time", "", "measure Flux's own builds of a `repository` instead; roots follow as for reach census")
 	details := f.Int("v", 20, "at most so many differences are shown for each repository")
 	if err := f.Parse(args); err != nil {
 		return 2
@@ -52,6 +58,18 @@ func run(args []string, out, log io.Writer) int {
 		return 1
 	}
 	defer bench.close()
+	if *timed != "" {
+		s := &subject{name: "timed", repository: *timed, request: dump.Request{Repository: *timed}}
+		err := s.flags(f.Args())
+		if err == nil {
+			err = bench.time(s, *n, out)
+		}
+		if err != nil {
+			fmt.Fprintln(log, "agreement:", err)
+			return 1
+		}
+		return 0
+	}
 	subjects, err := bench.subjects(*corpus, pattern)
 	if err != nil {
 		fmt.Fprintln(log, "agreement:", err)

@@ -2,6 +2,7 @@
 # Benchmarks acme-platform and every repository of the corpus, side by side in
 # one run. Usage: hack/bench/run.sh [RUNS [FLAG...]], for example
 # hack/bench/run.sh 3 -fleets 1000x10,2000x10,10000x100
+# hack/bench/run.sh 5 -tools krusty,kustomize,kubectl,flux -markdown
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
