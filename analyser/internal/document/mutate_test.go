@@ -55,6 +55,9 @@ func TestMutatedCorpusReadsAsUpstream(t *testing.T) {
 		if d := agree(m); d != "" {
 			t.Errorf("%s: %s\n%q", path, d, m)
 		}
+		if d, _, _ := treesAgree(m); d != "" {
+			t.Errorf("%s %s\n%q", path, d, m)
+		}
 		d, plain := headersAgree(m)
 		if d != "" {
 			t.Errorf("%s (-parse +scan):\n%s\n%q", path, d, m)

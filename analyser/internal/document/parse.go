@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
@@ -63,24 +64,30 @@ func (r *Reader) document(text []byte, l *lines, only bool) (*Document, *Error) 
 	if err := r.checkSize(text, l); err != nil {
 		return nil, err
 	}
-	root, err := decode(text, l)
-	if root == nil || err != nil {
-		return nil, err
-	}
-	content := root.Content[0]
-	if content.Tag == nullTag {
-		return nil, nil
-	}
-	w := walk{limits: r.limits, lines: l}
-	w.visit(content, 0)
-	if w.err != nil {
-		return nil, w.err
+	content, w := (*yaml.Node)(nil), walk{limits: r.limits, lines: l}
+	if n, plain := r.plainTree(text, l); plain {
+		if n == nil {
+			return nil, nil
+		}
+		content = n
+	} else {
+		root, err := decode(text, l)
+		if root == nil || err != nil {
+			return nil, err
+		}
+		if content = root.Content[0]; content.Tag == nullTag {
+			return nil, nil
+		}
+		if w.visit(content, 0); w.err != nil {
+			return nil, w.err
+		}
 	}
 	d := &Document{}
 	if only {
 		d.unwrapped, d.items = unwrap(content)
 	}
 	if w.expand {
+		var err *Error
 		if d.Node, d.items, err = expand(content, d.items, r.limits, l); err != nil {
 			return nil, err
 		}
@@ -146,6 +153,7 @@ func (w *walk) visit(n *yaml.Node, depth int) {
 		return
 	}
 	n.Anchor = ""
+	dropComments(n)
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.Value == "<<" || c.Tag == mergeTag || c.Tag == nullTag) {
 			w.expand = true
@@ -154,12 +162,23 @@ func (w *walk) visit(n *yaml.Node, depth int) {
 	}
 }
 
+// dropComments removes comments that mean nothing to kustomize, which looks at
+// each of them again whenever it merges, see meaningfulComment.
+func dropComments(n *yaml.Node) {
+	if strings.Contains(n.HeadComment+n.LineComment+n.FootComment, "{") {
+		return
+	}
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+}
+
 func tooManyNodes(pos position.Pos, limits Limits) *Error {
 	return &Error{Code: CodeTooLarge, Pos: pos, Message: fmt.Sprintf("a document has more than %d values (--max-document-nodes)", limits.Nodes)}
 }
 
 const (
 	nullTag  = "!!null"
+	mapTag   = "!!map"
+	seqTag   = "!!seq"
 	mergeTag = "!!merge"
 	strTag   = "!!str"
 )

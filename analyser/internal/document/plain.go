@@ -5,7 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gitops-reach/reach/analyser/internal/object"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -39,7 +40,7 @@ func (r *Reader) scanPlain(content []byte, base, last position.Pos) (headers []H
 			return nil, false
 		}
 		s = scanner{limit: min(r.limits.Depth-maxFlow, 64), line: p.line, stack: s.stack[:0]}
-		if !s.scan(p.text) {
+		if !s.scan(string(p.text)) {
 			return nil, false
 		}
 		if s.first > 0 {
@@ -102,90 +103,71 @@ type scanner struct {
 
 	section string // the current key of the root
 	fields  fields
+
+	// tree is what is built of the document; nil when only its header is
+	// wanted.
+	tree *tree
 }
 
 // level is an open block collection.
 type level struct {
 	indent int
 	seq    bool
+	// node is what is built of it, children where those among tree.kids begin.
+	node     *yaml.Node
+	children int
 }
-
-// fields are what a header needs. A set bit guards against duplicate keys,
-// whose meaning is left to a parse.
-type fields struct {
-	apiVersion, kind, name, namespace string
-	seen                              uint16
-}
-
-const (
-	seenAPIVersion = 1 << iota
-	seenKind
-	seenMetadata
-	seenName
-	seenNamespace
-	seenSOPS
-	seenMAC
-	seenItems
-	seenFunctionConfig
-)
 
 const (
 	noBlock   = -1
 	openBlock = -2
 )
 
-func (s *scanner) header(only bool) Header {
-	f := &s.fields
-	h := Header{SOPS: f.seen&seenMAC != 0}
-	items, function := f.seen&seenItems != 0, f.seen&seenFunctionConfig != 0
-	switch {
-	case only && (f.kind == "List" || f.kind == "ResourceList"):
-		h.List = items || function
-	case strings.HasSuffix(f.kind, "List"):
-		h.List = items
-	}
-	if f.apiVersion != "" && f.kind != "" {
-		h.Ref = object.Ref{Kind: f.kind, Namespace: f.namespace, Name: f.name}
-		h.Ref.Group, h.Ref.Version = object.SplitAPIVersion(f.apiVersion)
-	}
-	return h
-}
-
-func (s *scanner) scan(text []byte) bool {
+func (s *scanner) scan(text string) bool {
 	s.block = noBlock
 	for start := true; len(text) > 0; start = false {
-		var l []byte
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		var l string
+		ended := true
+		if i := strings.IndexByte(text, '\n'); i >= 0 {
 			l, text = text[:i], text[i+1:]
 		} else {
-			l, text = text, nil
+			l, text, ended = text, "", false
 		}
 		s.line++
-		if start && bytes.HasPrefix(l, separator[1:]) {
+		if start && strings.HasPrefix(l, "---") {
 			if !ends(l[3:]) {
 				return false
 			}
 			continue
 		}
-		if !s.judge(l) {
+		if !s.judge(l, ended) {
 			return false
 		}
 	}
+	s.endBlock()
 	return s.open == 0 || s.open == 'p' // every quote is closed
 }
 
-// judge takes one line and reports whether it is plain.
-func (s *scanner) judge(l []byte) bool {
+// judge takes one line and reports whether it is plain. ended says that a line
+// end follows it.
+func (s *scanner) judge(l string, ended bool) bool {
 	indent := 0
 	for indent < len(l) && l[indent] == ' ' {
 		indent++
 	}
 	if s.block != noBlock {
 		if s.inBlock(indent, indent == len(l)) {
+			if s.tree != nil {
+				s.tree.blockLine(l, ended)
+			}
 			return s.block != noBlock
 		}
+		s.endBlock()
 	}
 	if indent == len(l) {
+		if s.tree != nil {
+			s.tree.blank++
+		}
 		return true
 	}
 	if s.open != 0 {
@@ -201,7 +183,10 @@ func (s *scanner) judge(l []byte) bool {
 			if !s.enter(indent, true) {
 				return false
 			}
-			rest := bytes.TrimLeft(l[1:], " ")
+			if s.tree != nil {
+				s.tree.addNull(s.line)
+			}
+			rest := strings.TrimLeft(l[1:], " ")
 			indent += len(l) - len(rest)
 			if len(rest) == 0 || rest[0] == '#' {
 				s.pending = true
@@ -212,7 +197,7 @@ func (s *scanner) judge(l []byte) bool {
 				continue
 			}
 		}
-		if key, rest := cutKey(l); key != nil {
+		if key, rest, ok := cutKey(l); ok {
 			return s.entry(indent, key, rest)
 		}
 		// Only a value can stand here, of the dash or key before it.
@@ -252,14 +237,17 @@ func (s *scanner) inBlock(indent int, blank bool) bool {
 
 // continued takes a line after a scalar that may go on. done is false when the
 // line does not belong to it.
-func (s *scanner) continued(indent int, l []byte) (done, ok bool) {
+func (s *scanner) continued(indent int, l string) (done, ok bool) {
 	deeper := indent > s.stack[len(s.stack)-1].indent
 	if s.open == 'p' {
 		s.open = 0
 		if !deeper || l[0] == '#' {
 			return false, true
 		}
-		_, ok = s.plainText(l)
+		v, ok := s.plainText(l)
+		if s.tree != nil {
+			s.tree.fold(v.text)
+		}
 		return true, ok
 	}
 	if !deeper {
@@ -273,7 +261,13 @@ func (s *scanner) continued(indent int, l []byte) (done, ok bool) {
 		return true, false
 	case n > len(l):
 		s.open = quote
+		if s.tree != nil {
+			s.tree.fold(unquoted(strings.TrimRight(l, " "), quote))
+		}
 		return true, true
+	}
+	if s.tree != nil {
+		s.tree.fold(unquoted(l[:n-1], quote))
 	}
 	return true, ends(l[n:])
 }
@@ -299,23 +293,38 @@ func (s *scanner) enter(indent int, seq bool) bool {
 		if len(s.stack) == 1 {
 			return false
 		}
-		s.stack = s.stack[:len(s.stack)-1]
+		s.pop()
 		top = s.stack[len(s.stack)-1]
 	}
 	return top.indent == indent && top.seq == seq
 }
 
 func (s *scanner) push(indent int, seq bool) bool {
-	s.stack = append(s.stack, level{indent, seq})
+	l := level{indent: indent, seq: seq}
+	if s.tree != nil {
+		l.node, l.children = s.tree.collection(seq, s.line)
+	}
+	s.stack = append(s.stack, l)
 	return len(s.stack) < s.limit
 }
 
+func (s *scanner) pop() {
+	top := s.stack[len(s.stack)-1]
+	if s.tree != nil {
+		s.tree.close(top)
+	}
+	s.stack = s.stack[:len(s.stack)-1]
+}
+
 // entry takes a key and what follows its colon.
-func (s *scanner) entry(indent int, key, rest []byte) bool {
+func (s *scanner) entry(indent int, key scalar, rest string) bool {
 	if !s.enter(indent, false) {
 		return false
 	}
-	rest = bytes.TrimLeft(rest, " ")
+	if s.tree != nil && !s.tree.key(key, s.line) {
+		return false
+	}
+	rest = strings.TrimLeft(rest, " ")
 	var v scalar
 	if len(rest) == 0 || rest[0] == '#' {
 		s.pending = true
@@ -328,93 +337,45 @@ func (s *scanner) entry(indent int, key, rest []byte) bool {
 	switch len(s.stack) {
 	case 1:
 		s.section = ""
-		return s.rootField(key, v)
+		return s.tree != nil || s.rootField(key.text, v)
 	case 2:
-		return s.nestedField(key, v)
+		return s.tree != nil || s.nestedField(key.text, v)
 	}
 	return true
 }
 
-func (s *scanner) rootField(key []byte, v scalar) bool {
-	switch string(key) {
-	case "apiVersion":
-		s.fields.apiVersion = string(v.text)
-		return s.known(seenAPIVersion, v.isString())
-	case "kind":
-		s.fields.kind = string(v.text)
-		return s.known(seenKind, v.isString())
-	case "metadata":
-		s.section = "metadata"
-		return s.once(seenMetadata) && s.pending
-	case "sops":
-		s.section = "sops"
-		return s.once(seenSOPS) && s.pending
-	case "items":
-		return s.once(seenItems)
-	case "functionConfig":
-		return s.once(seenFunctionConfig)
-	}
-	return true
-}
-
-func (s *scanner) nestedField(key []byte, v scalar) bool {
-	switch {
-	case s.section == "metadata" && string(key) == "name":
-		s.fields.name = string(v.text)
-		return s.known(seenName, v.isText())
-	case s.section == "metadata" && string(key) == "namespace":
-		s.fields.namespace = string(v.text)
-		return s.known(seenNamespace, v.isText())
-	case s.section == "sops" && string(key) == "mac":
-		return s.once(seenMAC)
-	}
-	return true
-}
-
-// once notes a field of the header.
-func (s *scanner) once(bit uint16) bool {
-	first := s.fields.seen&bit == 0
-	s.fields.seen |= bit
-	return first
-}
-
-// known notes a field whose text is wanted. That text must not go on in the
-// next line: with nothing open, such a line is not plain.
-func (s *scanner) known(bit uint16, text bool) bool {
-	s.open = 0
-	return s.once(bit) && text
-}
+// longestKey is far below the length at which a key is none.
+const longestKey = 256
 
 // cutKey takes a key off the start of l: plain or in quotes, which are left
-// out. rest follows the colon; key is nil when there is none.
-func cutKey(l []byte) (key, rest []byte) {
-	const longest = 256 // far below the length at which a key is none
+// out. rest follows the colon.
+func cutKey(l string) (key scalar, rest string, ok bool) {
 	if l[0] == '"' || l[0] == '\'' {
 		n := wordLength(l)
-		if n == 0 || n > longest || n == len(l) || l[n] != ':' || n+1 < len(l) && l[n+1] != ' ' || bytes.Contains(l[:n], []byte("<<")) {
-			return nil, nil
+		if n == 0 || n > longestKey || n == len(l) || l[n] != ':' || n+1 < len(l) && l[n+1] != ' ' || strings.Contains(l[:n], "<<") {
+			return scalar{}, "", false
 		}
-		return l[1 : n-1 : n-1], l[n+1:]
+		return quotedText(l[1:n-1], l[0]), l[n+1:], true
 	}
-	for i, b := range l {
-		switch {
+	for i := 0; i < len(l); i++ {
+		switch b := l[i]; {
 		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '_':
-		case i == 0 || i > longest:
-			return nil, nil
+		case i == 0 || i > longestKey:
+			return scalar{}, "", false
 		case b == '-', b == '.', b == '/':
 		case b == ':':
 			if i+1 == len(l) || l[i+1] == ' ' {
-				return l[:i:i], l[i+1:]
+				return scalar{text: l[:i], kind: plain}, l[i+1:], true
 			}
 		default:
-			return nil, nil
+			return scalar{}, "", false
 		}
 	}
-	return nil, nil
+	return scalar{}, "", false
 }
 
 // ends reports that nothing but white space or a comment follows a value.
-func ends(l []byte) bool {
-	t := bytes.TrimLeft(l, " ")
+func ends(l string) bool {
+	t := strings.TrimLeft(l, " ")
 	return len(t) == 0 || len(t) < len(l) && t[0] == '#'
 }

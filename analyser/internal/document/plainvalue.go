@@ -1,14 +1,13 @@
 package document
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // scalar is a value as far as a header needs it.
 type scalar struct {
-	text []byte
+	text string
 	kind scalarKind
+	// quote is the quote of quoted text.
+	quote byte
 }
 
 type scalarKind uint8
@@ -22,7 +21,7 @@ const (
 // isText reports a scalar whose text is known and which is not null.
 func (v scalar) isText() bool {
 	if v.kind == plain {
-		switch string(v.text) {
+		switch v.text {
 		case "~", "null", "Null", "NULL":
 			return false
 		}
@@ -47,7 +46,7 @@ func (v scalar) isString() bool {
 			return false
 		}
 	}
-	switch string(v.text) {
+	switch v.text {
 	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON",
 		"n", "N", "no", "No", "NO", "off", "Off", "OFF",
 		"true", "True", "TRUE", "false", "False", "FALSE", "null", "Null", "NULL":
@@ -58,10 +57,10 @@ func (v scalar) isString() bool {
 
 // value judges a value that starts at l, which is not empty, up to the end of
 // the line.
-func (s *scanner) value(l []byte) (v scalar, ok bool) {
+func (s *scanner) value(l string) (v scalar, ok bool) {
 	switch l[0] {
 	case '|', '>':
-		return scalar{}, s.openBlock(l[1:])
+		return scalar{}, s.openBlock(l)
 	case '"', '\'':
 		n, literal := closing(l[1:], l[0])
 		switch {
@@ -69,13 +68,23 @@ func (s *scanner) value(l []byte) (v scalar, ok bool) {
 			return scalar{}, false
 		case n >= len(l):
 			s.open = l[0]
+			if s.tree != nil {
+				s.tree.scalar(quotedText(unquoted(strings.TrimRight(l[1:], " "), l[0]), l[0]), s.line)
+			}
 			return scalar{}, true
-		case !literal:
+		}
+		if s.tree != nil {
+			s.tree.scalar(quotedText(unquoted(l[1:n], l[0]), l[0]), s.line)
+		}
+		if !literal {
 			return scalar{}, ends(l[n+1:])
 		}
-		return scalar{text: l[1:n], kind: quoted}, ends(l[n+1:])
+		return quotedText(l[1:n], l[0]), ends(l[n+1:])
 	case '[', '{':
 		n := flowLength(l, 0)
+		if n > 0 && s.tree != nil && !s.tree.flow(l[:n], s.line) {
+			return scalar{}, false
+		}
 		return scalar{}, n > 0 && ends(l[n:])
 	case '&', '*', '!', '%', '@', '`', ',', ']', '}', '?', ':', '#':
 		return scalar{}, false
@@ -84,28 +93,39 @@ func (s *scanner) value(l []byte) (v scalar, ok bool) {
 			return scalar{}, false
 		}
 	}
-	return s.plainText(l)
+	v, ok = s.plainText(l)
+	if s.tree != nil {
+		s.tree.scalar(v, s.line)
+	}
+	return v, ok
 }
 
 // plainText judges a line of a plain scalar.
-func (s *scanner) plainText(l []byte) (v scalar, ok bool) {
+func (s *scanner) plainText(l string) (v scalar, ok bool) {
 	s.open = 'p'
-	for i, b := range l {
-		if b == ':' && (i+1 == len(l) || l[i+1] == ' ') {
+	for i := 0; i < len(l); i++ {
+		if b := l[i]; b == ':' && (i+1 == len(l) || l[i+1] == ' ') {
 			return scalar{}, false
-		}
-		if b == '#' && i > 0 && l[i-1] == ' ' {
+		} else if b == '#' && i > 0 && l[i-1] == ' ' {
 			l, s.open = l[:i], 0
 			break
 		}
 	}
-	return scalar{text: bytes.TrimRight(l, " "), kind: plain}, true
+	return scalar{text: strings.TrimRight(l, " "), kind: plain}, true
 }
 
-// openBlock judges the rest of a block scalar's first line.
-func (s *scanner) openBlock(l []byte) bool {
-	if len(l) > 0 && (l[0] == '-' || l[0] == '+') {
-		l = l[1:]
+func quotedText(text string, quote byte) scalar {
+	return scalar{text: text, kind: quoted, quote: quote}
+}
+
+// openBlock judges a block scalar's first line.
+func (s *scanner) openBlock(l string) bool {
+	style, chomping := l[0], byte(0)
+	if l = l[1:]; len(l) > 0 && (l[0] == '-' || l[0] == '+') {
+		chomping, l = l[0], l[1:]
+	}
+	if s.tree != nil {
+		s.tree.openBlock(style, chomping, s.line)
 	}
 	s.block, s.blank = openBlock, 0
 	s.parent = s.stack[len(s.stack)-1].indent
@@ -116,7 +136,7 @@ func (s *scanner) openBlock(l []byte) bool {
 // more than len(l) when the scalar does not end in this line, or 0 for an
 // escape that only a parse can judge. literal says that the text is what it
 // looks like.
-func closing(l []byte, quote byte) (n int, literal bool) {
+func closing(l string, quote byte) (n int, literal bool) {
 	literal = true
 	for i := 0; i < len(l); i++ {
 		switch {
@@ -141,7 +161,7 @@ const maxFlow = 10
 
 // flowLength is the length of a collection in flow style at the start of l, or
 // 0 when it is not one of simple words and quoted words on this line.
-func flowLength(l []byte, depth int) int {
+func flowLength(l string, depth int) int {
 	if depth == maxFlow-2 {
 		return 0
 	}
@@ -158,7 +178,7 @@ func flowLength(l []byte, depth int) int {
 		if mapping {
 			n := wordLength(l[i:])
 			i += n
-			if n == 0 || i+1 >= len(l) || l[i] != ':' || l[i+1] != ' ' {
+			if n == 0 || n > longestKey || i+1 >= len(l) || l[i] != ':' || l[i+1] != ' ' {
 				return 0
 			}
 			i = skip(l, i+1)
@@ -187,7 +207,7 @@ func flowLength(l []byte, depth int) int {
 	return 0
 }
 
-func skip(l []byte, i int) int {
+func skip(l string, i int) int {
 	for i < len(l) && l[i] == ' ' {
 		i++
 	}
@@ -196,16 +216,16 @@ func skip(l []byte, i int) int {
 
 // wordLength is the length of a word of safe characters or of a quoted string
 // without escapes.
-func wordLength(l []byte) int {
+func wordLength(l string) int {
 	if len(l) > 0 && (l[0] == '"' || l[0] == '\'') {
-		n := bytes.IndexByte(l[1:], l[0]) + 2
-		if n < 2 || n > 1000 || bytes.IndexByte(l[:n], '\\') >= 0 || n < len(l) && l[n] == l[0] {
+		n := strings.IndexByte(l[1:], l[0]) + 2
+		if n < 2 || n > 1000 || strings.IndexByte(l[:n], '\\') >= 0 || n < len(l) && l[n] == l[0] {
 			return 0
 		}
 		return n
 	}
-	for i, b := range l {
-		switch {
+	for i := 0; i < len(l); i++ {
+		switch b := l[i]; {
 		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '_', b == '/', b == '$':
 		case i > 0 && (b == '-' || b == '.'):
 		default:

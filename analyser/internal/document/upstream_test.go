@@ -168,7 +168,11 @@ func unlike(w, g *yaml.Node) string {
 		Children                             int
 	}
 	of := func(n *yaml.Node) own {
-		return own{n.Kind, n.Style, n.Tag, n.Value, n.Anchor, n.HeadComment, n.LineComment, n.FootComment, len(n.Content)}
+		o := own{n.Kind, n.Style, n.Tag, n.Value, n.Anchor, n.HeadComment, n.LineComment, n.FootComment, len(n.Content)}
+		if !strings.Contains(o.Head+o.Line+o.Foot, "{") {
+			o.Head, o.Line, o.Foot = "", "", "" // they mean nothing to kustomize
+		}
+		return o
 	}
 	if of(w) != of(g) {
 		return cmp.Diff(of(w), of(g))
