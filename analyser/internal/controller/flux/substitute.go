@@ -30,6 +30,10 @@ type substitution struct {
 	always           bool
 	// hidden are variables whose values must not be shown.
 	hidden []string
+	// byText takes no shortcuts.
+	byText bool
+	// illegal is the name of a variable that is none.
+	illegal string
 }
 
 // certain reports that text is substituted at all: some variable has a value,
@@ -44,6 +48,8 @@ func (s *substitution) run(in []*kustomize.Object, res *controller.Result) []*ku
 	if !s.certain() && s.complete {
 		return in
 	}
+	var illegal bool
+	s.illegal, illegal = illegalName(s.vars)
 	out := slices.Clone(in)
 	ids := map[resid.ResId]int{}
 	for _, o := range in {
@@ -59,8 +65,8 @@ func (s *substitution) run(in []*kustomize.Object, res *controller.Result) []*ku
 		if optedOut(o.Node) {
 			continue
 		}
-		if s.certain() {
-			fail(s.illegalName(o))
+		if illegal && s.certain() {
+			fail(s.illegalNameFailure(o))
 		}
 		if !hasDollar(o.Node) {
 			continue
@@ -99,16 +105,21 @@ func (s *substitution) run(in []*kustomize.Object, res *controller.Result) []*ku
 	return out
 }
 
-func (s *substitution) illegalName(o *kustomize.Object) *kustomize.Failure {
-	for _, k := range sortedKeys(s.vars) {
-		if !variableName.MatchString(k) {
-			return &kustomize.Failure{
-				Code: "bad_variable_name", Pos: o.Origin,
-				Message: "the variable " + quoteName(k) + " is not a legal name: letters, digits and underscores, no digit first",
-			}
+// illegalName is the first variable, by name, that is not called as one must be.
+func illegalName(vars map[string]string) (first string, found bool) {
+	for k := range vars {
+		if (!found || k < first) && !variableName.MatchString(k) {
+			first, found = k, true
 		}
 	}
-	return nil
+	return first, found
+}
+
+func (s *substitution) illegalNameFailure(o *kustomize.Object) *kustomize.Failure {
+	return &kustomize.Failure{
+		Code: "bad_variable_name", Pos: o.Origin,
+		Message: "the variable " + quoteName(s.illegal) + " is not a legal name: letters, digits and underscores, no digit first",
+	}
 }
 
 // hide returns an object as it is when the hidden variables that it uses cannot
@@ -164,6 +175,14 @@ func (s *substitution) hide(o, n *kustomize.Object, res *controller.Result) *kus
 
 // object substitutes one object.
 func (s *substitution) object(o *kustomize.Object, res *controller.Result) (*kustomize.Object, *kustomize.Failure) {
+	if out := s.shortcut(o); out != nil {
+		return out, nil
+	}
+	return s.objectByText(o, res)
+}
+
+// objectByText substitutes one object as upstream does.
+func (s *substitution) objectByText(o *kustomize.Object, res *controller.Result) (*kustomize.Object, *kustomize.Failure) {
 	before, err := asText(o.Node)
 	if err != nil {
 		return nil, &kustomize.Failure{Code: "bad_yaml", Pos: o.Origin, Message: "the object cannot be written as YAML"}

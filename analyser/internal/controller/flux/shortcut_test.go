@@ -1,0 +1,164 @@
+package flux
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/tools/txtar"
+
+	"github.com/gitops-reach/reach/analyser/internal/controller"
+	"github.com/gitops-reach/reach/analyser/internal/document"
+	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/position"
+)
+
+// awkward are values of variables that mean something in YAML.
+var awkward = []string{
+	"prod", "", "8080", "true", "1.20", "0x1F", "007", "~", "a b", " a", "a ", "a: b", "a #b", "#a", "[a, b]", "{a: b}", "- a", "\"a", "'a'",
+	"*a", "&a b", "!!int 1", "| a", "|", "a:", "%a", "2020-01-01", "1e3", "y", "null", "\\n", "a\tb", "ä€", "\u2028", "$X", "a,b", "12:30:45", "=", "<<",
+	strings.Repeat("long value ", 12),
+}
+
+// compareShortcuts substitutes every object with a variable in it both ways.
+func compareShortcuts(t *testing.T, name, text string) (objects, taken int) {
+	t.Helper()
+	f := document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0)
+	for _, d := range f.Documents {
+		if d.Node.Kind != yaml.MappingNode || !hasDollar(d.Node) {
+			continue
+		}
+		names := map[string]bool{}
+		eachScalar(d.Node, func(n *yaml.Node) bool {
+			for _, v := range variablesIn(n.Value) {
+				names[v] = true
+			}
+			return true
+		})
+		o := &kustomize.Object{Ref: d.Ref, Node: d.Node, Origin: d.Pos}
+		before := fmt.Sprint(flat(d.Node))
+		for i := range awkward {
+			vars := map[string]string{"OTHER": "x"}
+			for j, name := range sortedKeys(names) {
+				vars[name] = awkward[(i+j)%len(awkward)]
+			}
+			objects++
+			s := &substitution{vars: vars, complete: true, strict: i%2 == 0}
+			got := s.shortcut(o)
+			if got == nil {
+				continue
+			}
+			taken++
+			want, failure := s.objectByText(o, &controller.Result{Build: &kustomize.Build{}})
+			if failure != nil {
+				t.Errorf("%s %s with %q: the shortcut gives an object, the text fails: %s", name, d.Ref, vars, failure.Message)
+				continue
+			}
+			if d := differs(want.Node, got.Node, "$"); d != "" || want.Ref != got.Ref {
+				t.Errorf("%s %s with %q: %s", name, o.Ref, vars, d)
+			}
+		}
+		if fmt.Sprint(flat(d.Node)) != before {
+			t.Errorf("%s %s: the object was changed", name, d.Ref)
+		}
+	}
+	return objects, taken
+}
+
+func flat(n *yaml.Node) []string {
+	out := []string{n.Tag, n.Value, fmt.Sprint(n.Kind, n.Style, n.Line)}
+	for _, c := range n.Content {
+		out = append(out, flat(c)...)
+	}
+	return out
+}
+
+// differs is the first difference between two trees.
+func differs(want, got *yaml.Node, at string) string {
+	if want.Kind != got.Kind || want.Tag != got.Tag || want.Style != got.Style || want.Value != got.Value ||
+		want.Line != got.Line || want.Column != got.Column || len(want.Content) != len(got.Content) {
+		return fmt.Sprintf("at %s: by text %+v, by shortcut %+v", at, *want, *got)
+	}
+	for i := range want.Content {
+		below := fmt.Sprint(at, ".", i/2)
+		if want.Kind == yaml.MappingNode {
+			below = at + "." + want.Content[i&^1].Value
+		}
+		if d := differs(want.Content[i], got.Content[i], below); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+func TestShortcuts(t *testing.T) {
+	objects, taken := 0, 0
+	check := func(name, text string) {
+		o, k := compareShortcuts(t, name, text)
+		objects, taken = objects+o, taken+k
+	}
+	golden, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "testdata", "census", "*.txtar"))
+	if err != nil || len(golden) == 0 {
+		t.Fatalf("no golden censuses: %v", err)
+	}
+	for _, p := range golden {
+		a, err := txtar.ParseFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if strings.HasSuffix(f.Name, ".yaml") && !strings.HasPrefix(f.Name, "want") {
+				check(p+" "+f.Name, string(f.Data))
+			}
+		}
+	}
+	root := filepath.Join("..", "..", "..", "..", "..", "shared", "corpus")
+	if testing.Short() {
+		root = ""
+	}
+	_ = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(p, ".yaml") {
+			if b, err := os.ReadFile(p); err == nil && len(b) < 100<<10 {
+				check(p, string(b))
+			}
+		}
+		return nil
+	})
+	t.Logf("%d of %d substitutions took the shortcut", taken, objects)
+	if taken < objects/4 {
+		t.Error("few substitutions take the shortcut")
+	}
+}
+
+func FuzzShortcut(f *testing.F) {
+	f.Add("a: ${X}\nb: [\"${Y}\", z]\nc:\n- |\n  text ${X} text\n", "v", "w")
+	f.Add("a: some words ${X} and ${Y:=more} words\n'1': ${X}${Y}\nz: 0\nA: 1e3\n", "8080", "")
+	f.Fuzz(func(t *testing.T, text, x, y string) {
+		if len(text) > 1<<12 {
+			return
+		}
+		d := document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0)
+		for _, d := range d.Documents {
+			if d.Node.Kind != yaml.MappingNode || !hasDollar(d.Node) {
+				continue
+			}
+			o := &kustomize.Object{Ref: d.Ref, Node: d.Node, Origin: d.Pos}
+			s := &substitution{vars: withoutNewlines(map[string]string{"X": x, "Y": y}), complete: true}
+			got := s.shortcut(o)
+			if got == nil {
+				continue
+			}
+			want, failure := s.objectByText(o, &controller.Result{Build: &kustomize.Build{}})
+			if failure != nil {
+				t.Fatalf("the shortcut gives an object, the text fails: %s", failure.Message)
+			}
+			if d := differs(want.Node, got.Node, "$"); d != "" {
+				t.Fatal(d)
+			}
+		}
+	})
+}
