@@ -10,11 +10,36 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/source"
 )
 
-// view is the artifact that a source reference on a cluster means. The
+// sourceOf names a source reference on a cluster.
+type sourceOf struct {
+	on  cluster.Name
+	ref controller.SourceRef
+}
+
+// seen is what view found out in this round.
+type seen struct {
+	view *controller.View
+	placement.Outcome
+}
+
+// view is lookView, once a round.
+func (w *worklist) view(on cluster.Name, ref controller.SourceRef, depth int) (*controller.View, placement.Outcome) {
+	key := sourceOf{on, ref}
+	if s, ok := w.seen[key]; ok && depth == 0 {
+		return s.view, s.Outcome
+	}
+	v, out := w.lookView(on, ref, depth)
+	if depth == 0 {
+		w.seen[key] = seen{v, out}
+	}
+	return v, out
+}
+
+// lookView is the artifact that a source reference on a cluster means. The
 // outcome is resolved when it is this repository at this commit. For another
 // ref of this repository the view shows this commit, with an outcome that says
 // so: the files may be reached. It is nil when nothing of this repository is.
-func (w *worklist) view(on cluster.Name, ref controller.SourceRef, depth int) (*controller.View, placement.Outcome) {
+func (w *worklist) lookView(on cluster.Name, ref controller.SourceRef, depth int) (*controller.View, placement.Outcome) {
 	if depth > 8 {
 		return nil, unresolved("source_cycle", "the sources behind "+ref.String()+" refer to each other")
 	}

@@ -67,6 +67,7 @@ type worklist struct {
 	applied    []*placement.Applied
 	visited    map[visit]bool
 	queue      []*placement.Applied
+	seen       map[sourceOf]seen
 }
 
 type visit struct {
@@ -107,7 +108,7 @@ func (w *worklist) run() error {
 		}
 		same := w.next.equal(w.prev) && n > 1
 		merged := w.mergeRoots()
-		w.prev = w.next
+		w.prev, w.seen = w.next, map[sourceOf]seen{}
 		if same && !merged {
 			break
 		}
@@ -122,7 +123,7 @@ func (w *worklist) run() error {
 }
 
 func (w *worklist) round() {
-	w.next, w.applied, w.visited, w.home = newFacts(), nil, map[visit]bool{}, nil
+	w.next, w.applied, w.visited, w.home, w.seen = newFacts(), nil, map[visit]bool{}, nil, map[sourceOf]seen{}
 	w.registry = &cluster.Registry{Mappings: w.req.Spokes}
 	for _, m := range w.merges {
 		w.registry.Merge(m.spoke, m.root)
@@ -161,7 +162,7 @@ func (w *worklist) artifactRoot(r *root, s *controller.Sync) {
 	dir := w.engine(s.Engine).Directory(s.Path)
 	if sub, ok := strings.CutSuffix(r.Path, "/"+dir); ok && dir != "" && r.sub == "" && dir != r.Path {
 		r.sub = sub
-		w.home = nil
+		w.home, w.seen = nil, map[sourceOf]seen{}
 		w.note("The root of %s is declared as %s and its Kustomization has the path %s: its source is taken to deliver %s.", r.Cluster, r.Path, s.Path, sub)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fluxcd/pkg/sourceignore"
 	"github.com/fluxcd/pkg/sourceignore/gitignore"
@@ -17,23 +18,97 @@ import (
 type rule struct {
 	pattern gitignore.Pattern
 	from    controller.Exclusion
+	// name says that the pattern is compared with every element of a path by
+	// itself, dirOnly that it is for directories, inclusion that it starts with
+	// "!".
+	name, dirOnly, inclusion bool
 }
 
 // rules in the order of ascending priority.
 type rules []rule
 
-// excludes returns the pattern that leaves a path out; nil when none does. The
-// last pattern that matches decides (upstream: gitignore's matcher).
-func (rs rules) excludes(path []string, isDir bool) *rule {
-	for i := len(rs) - 1; i >= 0; i-- {
-		switch rs[i].pattern.Match(path, isDir) {
-		case gitignore.Exclude:
-			return &rs[i]
-		case gitignore.Include:
-			return nil
+// matcher decides with rules. The last pattern that matches decides (upstream:
+// gitignore's matcher). Most patterns are a name, which is compared with every
+// element of a path, and paths are made of few names: what matches a name is
+// found out once. It is safe for concurrent use.
+type matcher struct {
+	rules rules
+	// names are the indices of the rules that are a name, others the rest.
+	names, others []int
+	// matched are, by name, those of names that match it, in order.
+	matched sync.Map // string -> []int
+}
+
+func newMatcher(rs rules) *matcher {
+	m := &matcher{rules: rs}
+	for i, r := range rs {
+		if r.name {
+			m.names = append(m.names, i)
+		} else {
+			m.others = append(m.others, i)
 		}
 	}
-	return nil
+	return m
+}
+
+// excludes returns the pattern that leaves a path out; nil when none does.
+func (m *matcher) excludes(p string, isDir bool) *rule {
+	last := -1
+	for rest := p; rest != ""; {
+		name, after, more := strings.Cut(rest, "/")
+		for _, i := range m.matching(name) {
+			// A pattern for directories decides by the first element that it
+			// matches.
+			if i > last && (more || isDir || !m.rules[i].dirOnly) {
+				last = i
+			}
+		}
+		rest = after
+	}
+	var path []string
+	for _, i := range slices.Backward(m.others) {
+		if i < last {
+			break
+		}
+		if path == nil {
+			path = strings.Split(p, "/")
+		}
+		if m.rules[i].pattern.Match(path, isDir) != gitignore.NoMatch {
+			last = i
+			break
+		}
+	}
+	if last < 0 || m.rules[last].inclusion {
+		return nil
+	}
+	return &m.rules[last]
+}
+
+// matching are the rules that match an element of a path.
+func (m *matcher) matching(name string) []int {
+	if v, ok := m.matched.Load(name); ok {
+		return v.([]int)
+	}
+	var out []int
+	for _, i := range m.names {
+		if m.rules[i].pattern.Match([]string{name}, true) != gitignore.NoMatch {
+			out = append(out, i)
+		}
+	}
+	m.matched.Store(strings.Clone(name), out)
+	return out
+}
+
+// newRule reads a pattern (upstream: gitignore.ParsePattern).
+func newRule(text string, domain []string, from controller.Exclusion) rule {
+	r := rule{pattern: gitignore.ParsePattern(text, domain), from: from}
+	r.inclusion = strings.HasPrefix(text, "!")
+	if !strings.HasSuffix(text, "\\ ") {
+		text = strings.TrimRight(text, " ")
+	}
+	text, r.dirOnly = strings.CutSuffix(text, "/")
+	r.name = len(domain) == 0 && !strings.Contains(text, "/")
+	return r
 }
 
 // readRules reads patterns as sourceignore.ReadPatterns does: comments start
@@ -49,7 +124,7 @@ func readRules(text string, domain []string, where func(n int) controller.Exclus
 		}
 		from := where(n)
 		from.Pattern = s
-		out = append(out, rule{gitignore.ParsePattern(s, domain), from})
+		out = append(out, newRule(s, domain, from))
 	}
 	return out
 }
@@ -58,7 +133,7 @@ func readRules(text string, domain []string, where func(n int) controller.Exclus
 func fixed(reason, list string) rules {
 	var out rules
 	for _, s := range strings.Split(list, ",") {
-		out = append(out, rule{gitignore.ParsePattern(s, nil), controller.Exclusion{Reason: reason, Pattern: s}})
+		out = append(out, newRule(s, nil, controller.Exclusion{Reason: reason, Pattern: s}))
 	}
 	return out
 }
@@ -74,17 +149,21 @@ func defaultRules() rules {
 	}, ","))
 }
 
-func pushRules() rules {
-	return fixed("push", sourceignore.ExcludeVCS+","+sourceignore.ExcludeExt)
-}
+var pushRules = sync.OnceValue(func() *matcher {
+	return newMatcher(fixed("push", sourceignore.ExcludeVCS+","+sourceignore.ExcludeExt))
+})
 
 // archiveRules are what decides for an archive with the given patterns.
-func archiveRules(own rules) rules {
+func archiveRules(own rules) *matcher {
 	if len(own) == 0 {
-		return slices.Concat(vcsRules(), defaultRules())
+		return plainRules()
 	}
-	return slices.Concat(vcsRules(), own)
+	return newMatcher(slices.Concat(vcsRules(), own))
 }
+
+var plainRules = sync.OnceValue(func() *matcher {
+	return newMatcher(slices.Concat(vcsRules(), defaultRules()))
+})
 
 // specRules are the patterns of spec.ignore.
 func specRules(src controller.Source) rules {

@@ -134,8 +134,8 @@ const maxMatches = 200_000_000
 // archive takes out what an archive does not hold: everything but regular
 // files, and what the rules exclude. Directories that are not excluded
 // themselves stay, also when nothing is left in them.
-func (t *tree) archive(rs rules) *controller.Problem {
-	if len(rs)*(len(t.files)+len(t.dirs)) > maxMatches {
+func (t *tree) archive(m *matcher) *controller.Problem {
+	if len(m.rules)*(len(t.files)+len(t.dirs)) > maxMatches {
 		return &controller.Problem{Code: "limit", Message: "too many ignore patterns for too many files"}
 	}
 	for p, e := range t.files {
@@ -145,14 +145,14 @@ func (t *tree) archive(rs rules) *controller.Problem {
 		case snapshot.Submodule:
 			t.exclude(p, controller.Exclusion{Reason: "submodule"})
 		default:
-			if r := rs.excludes(strings.Split(p, "/"), false); r != nil {
+			if r := m.excludes(p, false); r != nil {
 				t.exclude(p, r.from)
 			}
 		}
 	}
 	kept := map[string]bool{}
 	for d := range t.dirs {
-		if rs.excludes(strings.Split(d, "/"), true) == nil {
+		if m.excludes(d, true) == nil {
 			kept[d] = true
 		}
 	}

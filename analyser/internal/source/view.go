@@ -236,7 +236,7 @@ func (t *tree) bucket(src controller.Source) *controller.Problem {
 			t.exclude(p, controller.Exclusion{Reason: "prefix"})
 		}
 	}
-	err := t.archive(slices.Concat(own, specRules(src)))
+	err := t.archive(newMatcher(slices.Concat(own, specRules(src))))
 	t.dirs = map[string]bool{}
 	if hasRoot && root.IsFile() {
 		// Fetched for its rules, and part of the archive whatever they say.

@@ -3,6 +3,7 @@ package flux
 import (
 	"strings"
 
+	"github.com/fluxcd/pkg/envsubst/parse"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -80,9 +81,13 @@ func writtenScalar(n *yaml.Node) *emitted {
 		if err != nil || strings.Count(text, "$") > maxShortcutUses {
 			return nil
 		}
-		for _, p := range strings.Split(text, "${")[1:] {
+		for _, p := range e.parts {
 			// An expression that holds white space may be torn apart.
-			if end := strings.IndexByte(p, '}'); end < 0 || strings.ContainsAny(p[:end], " \n") {
+			var b strings.Builder
+			if fn, ok := p.(*parse.FuncNode); ok {
+				write(&b, fn)
+			}
+			if strings.ContainsAny(b.String(), " \n") {
 				return nil
 			}
 		}

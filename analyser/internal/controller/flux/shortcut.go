@@ -5,6 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 )
 
@@ -24,9 +25,12 @@ import (
 // TestShortcuts compares the two on all objects of the corpus and of the golden
 // censuses, FuzzShortcut on others.
 type shortcut struct {
-	vars   map[string]string
-	strict bool
-	failed bool
+	*substitution
+	// whole says that every variable of the object can be replaced.
+	whole bool
+	// unknown are the scalars that depend on one that cannot.
+	unknown map[*yaml.Node]string
+	failed  bool
 }
 
 // shortcutLimits bound what is worth a shortcut.
@@ -36,32 +40,40 @@ const (
 )
 
 // shortcut substitutes one object without the way through text, or returns nil.
-func (s *substitution) shortcut(o *kustomize.Object) *kustomize.Object {
-	if s.byText || !s.certain() || o.History != nil || len(o.Unknown) > 0 {
+func (s *substitution) shortcut(o *kustomize.Object, res *controller.Result) *kustomize.Object {
+	if s.byText || o.History != nil || len(o.Unknown) > 0 {
 		return nil
 	}
-	declared := eachScalar(o.Node, func(n *yaml.Node) bool {
+	absent := map[string]bool{}
+	plain := eachScalar(o.Node, func(n *yaml.Node) bool {
 		w := writtenScalar(n)
-		if w == nil {
-			return false
+		if w != nil {
+			s.absent(w.expression, absent)
 		}
-		known := true
-		w.expression.uses(func(name string, defaulted bool) {
-			_, ok := s.vars[name]
-			known = known && (ok || defaulted && s.complete)
-		})
-		return known
+		return w != nil
 	})
-	if !declared {
+	missing := len(absent) > 0 || !s.certain() && !s.complete
+	if !plain || missing && s.complete && s.strict {
 		return nil
 	}
-	cut := shortcut{vars: s.vars, strict: s.strict && s.complete}
+	cut := shortcut{substitution: s, whole: s.complete || !missing && s.certain(), unknown: map[*yaml.Node]string{}}
 	n := cut.through(o.Node)
 	if n == nil {
 		return nil
 	}
+	if missing {
+		s.record(o, absent, res)
+	}
 	out := *o
-	out.Node, out.Ref = n, refOf(n)
+	out.Node = n
+	if !s.complete {
+		out.Unknown = cut.unknown
+		if len(out.Unknown) == 0 {
+			out.Unknown = nil
+		}
+		out.UnknownIdentity = unknownIdentity(n, out.Unknown)
+	}
+	s.identify(&out, res)
 	return &out
 }
 
@@ -186,17 +198,46 @@ func (s *shortcut) scalar(n *yaml.Node, at place) *yaml.Node {
 		s.failed = true
 		return n
 	}
-	text, err := w.expression.evaluate(s.vars, s.strict)
-	if err != nil {
+	v := s.replace(n, w)
+	if v == nil {
 		s.failed = true
 		return n
+	}
+	return v
+}
+
+// replace is what a scalar with variables becomes; nil when that takes text.
+func (s *shortcut) replace(n *yaml.Node, w *emitted) *yaml.Node {
+	text, marks := w.before+"\n", newMarks(w.before)
+	var err error
+	switch {
+	case s.whole:
+		text, err = w.expression.evaluate(s.vars, s.strict && s.complete)
+	case s.certain():
+		text, _, err = w.expression.partial(s.vars, marks.mark)
+	}
+	if err != nil {
+		return nil
 	}
 	to := readScalar(text)
 	if to == nil {
-		s.failed = true
-		return n
+		return nil
 	}
-	return carried(n, to)
+	to = carried(n, to)
+	if s.complete {
+		return to
+	}
+	if strings.Contains(to.Value, marks.fence) {
+		var name string
+		to.Value, name = marks.restore(to.Value)
+		s.unknown[to] = name
+	}
+	if !s.certain() && strings.Contains(to.Value, "$") {
+		if name, changes := s.couldChange(to.Value); changes {
+			s.unknown[to] = name
+		}
+	}
+	return to
 }
 
 // carried is what carryLines makes of two scalars. to is not changed.

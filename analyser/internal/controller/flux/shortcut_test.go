@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
@@ -48,18 +49,23 @@ func compareShortcuts(t *testing.T, name, text string) (objects, taken int) {
 			}
 			objects++
 			s := &substitution{vars: vars, complete: true, strict: i%2 == 0}
-			got := s.shortcut(o)
-			if got == nil {
-				continue
+			switch i % 5 {
+			case 3: // some are unknown
+				s.complete = false
+				for j, name := range sortedKeys(names) {
+					if j%2 == 0 {
+						delete(vars, name)
+					}
+				}
+			case 4: // all are
+				s.vars, s.complete = nil, false
 			}
-			taken++
-			want, failure := s.objectByText(o, &controller.Result{Build: &kustomize.Build{}})
-			if failure != nil {
-				t.Errorf("%s %s with %q: the shortcut gives an object, the text fails: %s", name, d.Ref, vars, failure.Message)
-				continue
-			}
-			if d := differs(want.Node, got.Node, "$"); d != "" || want.Ref != got.Ref {
+			d, took := bothWays(s, o)
+			if d != "" {
 				t.Errorf("%s %s with %q: %s", name, o.Ref, vars, d)
+			}
+			if took {
+				taken++
 			}
 		}
 		if fmt.Sprint(flat(d.Node)) != before {
@@ -67,6 +73,48 @@ func compareShortcuts(t *testing.T, name, text string) (objects, taken int) {
 		}
 	}
 	return objects, taken
+}
+
+// bothWays is how the shortcut differs from the way through text.
+func bothWays(s *substitution, o *kustomize.Object) (diff string, taken bool) {
+	result := func() *controller.Result { return &controller.Result{Build: &kustomize.Build{}} }
+	ours, theirs := result(), result()
+	got := s.shortcut(o, ours)
+	if got == nil {
+		return "", false
+	}
+	want, failure := s.objectByText(o, theirs)
+	if failure != nil {
+		return "the shortcut gives an object, the text fails: " + failure.Message, true
+	}
+	if d := differs(want.Node, got.Node, "$"); d != "" {
+		return d, true
+	}
+	if d := cmp.Diff(unknownIn(want), unknownIn(got)); d != "" {
+		return "unknown scalars: " + d, true
+	}
+	if want.Ref != got.Ref || want.UnknownIdentity != got.UnknownIdentity {
+		return "the identity differs", true
+	}
+	return cmp.Diff(theirs, ours), true
+}
+
+// unknownIn are the unknown scalars of an object, in order.
+func unknownIn(o *kustomize.Object) (out []string) {
+	var walk func(*yaml.Node)
+	walk = func(n *yaml.Node) {
+		if name, ok := o.Unknown[n]; ok {
+			out = append(out, fmt.Sprint(n.Value, " ", n.Line, " ", name))
+		}
+		for _, c := range n.Content {
+			walk(c)
+		}
+	}
+	walk(o.Node)
+	if len(out) != len(o.Unknown) {
+		out = append(out, "some are not in the object")
+	}
+	return out
 }
 
 func flat(n *yaml.Node) []string {
@@ -147,17 +195,13 @@ func FuzzShortcut(f *testing.F) {
 				continue
 			}
 			o := &kustomize.Object{Ref: d.Ref, Node: d.Node, Origin: d.Pos}
-			s := &substitution{vars: withoutNewlines(map[string]string{"X": x, "Y": y}), complete: true}
-			got := s.shortcut(o)
-			if got == nil {
-				continue
-			}
-			want, failure := s.objectByText(o, &controller.Result{Build: &kustomize.Build{}})
-			if failure != nil {
-				t.Fatalf("the shortcut gives an object, the text fails: %s", failure.Message)
-			}
-			if d := differs(want.Node, got.Node, "$"); d != "" {
-				t.Fatal(d)
+			vars := withoutNewlines(map[string]string{"X": x, "Y": y})
+			for _, s := range []*substitution{
+				{vars: vars, complete: true}, {vars: map[string]string{"X": vars["X"]}}, {vars: map[string]string{}},
+			} {
+				if d, _ := bothWays(s, o); d != "" {
+					t.Fatal(d)
+				}
 			}
 		}
 	})

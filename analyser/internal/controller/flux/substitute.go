@@ -175,7 +175,7 @@ func (s *substitution) hide(o, n *kustomize.Object, res *controller.Result) *kus
 
 // object substitutes one object.
 func (s *substitution) object(o *kustomize.Object, res *controller.Result) (*kustomize.Object, *kustomize.Failure) {
-	if out := s.shortcut(o); out != nil {
+	if out := s.shortcut(o, res); out != nil {
 		return out, nil
 	}
 	return s.objectByText(o, res)
@@ -220,14 +220,19 @@ func (s *substitution) objectByText(o *kustomize.Object, res *controller.Result)
 	if !s.complete {
 		s.markUnknown(&out, marks)
 	}
-	out.Ref = refOf(node)
-	if out.UnknownIdentity && res.Unresolved == nil {
+	s.identify(&out, res)
+	return &out, nil
+}
+
+// identify reads the identity of a substituted object.
+func (s *substitution) identify(o *kustomize.Object, res *controller.Result) {
+	o.Ref = refOf(o.Node)
+	if o.UnknownIdentity && res.Unresolved == nil {
 		res.Unresolved = &kustomize.Failure{
 			Code: "substitution_unknown", Pos: o.Origin,
 			Message: "the identity of an object depends on a variable whose value could not be read",
 		}
 	}
-	return &out, nil
 }
 
 // key is what a key of a mapping becomes.
@@ -283,14 +288,25 @@ func (s *substitution) failure(o *kustomize.Object, err error) *kustomize.Failur
 // on one with a default while not everything could be read.
 func (s *substitution) collect(o *kustomize.Object, whole *expression, res *controller.Result) (missing bool) {
 	absent := map[string]bool{}
-	whole.uses(func(name string, defaulted bool) {
-		if _, ok := s.vars[name]; !ok && (!defaulted || !s.complete) {
-			absent[name] = true
-		}
-	})
+	s.absent(whole, absent)
 	if len(absent) == 0 && (s.certain() || s.complete) {
 		return false
 	}
+	s.record(o, absent, res)
+	return true
+}
+
+// absent adds the variables of an expression that have no value, and need one.
+func (s *substitution) absent(e *expression, to map[string]bool) {
+	e.uses(func(name string, defaulted bool) {
+		if _, ok := s.vars[name]; !ok && (!defaulted || !s.complete) {
+			to[name] = true
+		}
+	})
+}
+
+// record notes where an object uses variables.
+func (s *substitution) record(o *kustomize.Object, absent map[string]bool, res *controller.Result) {
 	found := map[string]bool{}
 	record := func(name string, pos position.Pos) {
 		found[name] = true
@@ -320,7 +336,6 @@ func (s *substitution) collect(o *kustomize.Object, whole *expression, res *cont
 			record(name, o.Origin)
 		}
 	}
-	return true
 }
 
 func sortUses(us []controller.Undeclared) {
