@@ -105,13 +105,38 @@ func (t *tracer) subject(a *placement.Applied, o *kustomize.Object) explanation.
 	if a.Blocked != nil && !(a.Blocked == &a.Outcome && a.Arrived[o]) {
 		s.Blocked = a.Blocked
 	}
-	if i := slices.Index(a.Result.Objects, o); i >= 0 && a.Result.Failure == nil {
-		traced := t.result(a)
-		if i < len(traced.Objects) && len(traced.Objects) == len(a.Result.Objects) && traced.Objects[i].Ref == o.Ref {
-			s.Object = traced.Objects[i]
-		}
+	if a.Result.Failure != nil {
+		return s
+	}
+	traced := t.result(a)
+	if i := slices.Index(a.Result.Objects, o); i < 0 {
+		s.Object = cmp.Or(t.made(traced.Objects, o, maxMakers), o)
+	} else if i < len(traced.Objects) && len(traced.Objects) == len(a.Result.Objects) && traced.Objects[i].Ref == o.Ref {
+		s.Object = traced.Objects[i]
 	}
 	return s
+}
+
+// maxMakers bounds objects that are made by objects that are made.
+const maxMakers = 8
+
+// made is an object that traced objects make, traced itself; nil when none does.
+func (t *tracer) made(by []*kustomize.Object, o *kustomize.Object, depth int) *kustomize.Object {
+	if depth == 0 {
+		return nil
+	}
+	for _, x := range by {
+		made := t.declared(x).Objects
+		for _, m := range made {
+			if m.Ref == o.Ref && m.Origin == o.Origin {
+				return m
+			}
+		}
+		if m := t.made(made, o, depth-1); m != nil {
+			return m
+		}
+	}
+	return nil
 }
 
 // result is the traced result of a Sync.

@@ -54,13 +54,13 @@ type worklist struct {
 	// unreadable are the files whose content could not be had.
 	unreadable map[string]error
 	// secrets are the documents about Secrets, in the order of the files.
-	secrets []finding.WrittenSecret
-	builders   map[string]*kustomize.Builder
-	memo       map[string]*controller.Result
-	read       map[*kustomize.Object]controller.Declared
-	suspected  map[*controller.Result][]*kustomize.Object
-	notes      map[string]bool
-	progress   func(phase string, done, total int64, unit string)
+	secrets   []finding.WrittenSecret
+	builders  map[string]*kustomize.Builder
+	memo      map[string]*controller.Result
+	read      map[*kustomize.Object]controller.Declared
+	suspected map[*controller.Result][]*kustomize.Object
+	notes     map[string]bool
+	progress  func(phase string, done, total int64, unit string)
 
 	// Of the current round.
 	prev, next *facts

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,7 +34,8 @@ import (
 // there, and it finds no git to run.
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
-	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+	flag.Parse()
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil && flag.Lookup("test.fuzz").Value.String() == "" {
 		os.Stderr = null // krusty warns of deprecated fields
 	}
 	for _, v := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"} {

@@ -69,7 +69,7 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 	if len(s.CommonLabels)+len(s.CommonAnnotations) > 0 {
 		built := out.Objects
 		out.Objects = withMetadata(built, s.CommonLabels, s.CommonAnnotations)
-		labelled(built, out.Objects, s)
+		labelled(built, out.Objects, lookup(s.Spec, "commonMetadata"))
 	}
 	return res
 }

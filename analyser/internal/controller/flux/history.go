@@ -5,7 +5,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/position"
@@ -46,10 +45,9 @@ func variablesIn(text string) []string {
 	return slices.Compact(out)
 }
 
-// labelled carries the histories of traced objects over to what commonMetadata
-// made of them.
-func labelled(in, out []*kustomize.Object, s *controller.Sync) {
-	common := lookup(s.Spec, "commonMetadata")
+// labelled carries the histories of traced objects over to what commonMetadata,
+// the node common of a spec, made of them.
+func labelled(in, out []*kustomize.Object, common *yaml.Node) {
 	for i, o := range in {
 		if o.History == nil {
 			continue

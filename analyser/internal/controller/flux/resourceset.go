@@ -39,7 +39,8 @@ func readResourceSet(r *reader, d *controller.Declared) {
 	annotations, _ := common.get("annotations").textMap()
 	d.Objects = set.objects
 	if len(labels)+len(annotations) > 0 {
-		d.Objects = withMetadata(d.Objects, labels, annotations)
+		d.Objects = withMetadata(set.objects, labels, annotations)
+		labelled(set.objects, d.Objects, common.node)
 	}
 	if d.Problem = r.problem(); d.Problem != nil || set.failed != nil {
 		d.Objects = nil
