@@ -105,10 +105,16 @@ func (t *tracer) subject(a *placement.Applied, o *kustomize.Object) explanation.
 	if a.Blocked != nil && !(a.Blocked == &a.Outcome && a.Arrived[o]) {
 		s.Blocked = a.Blocked
 	}
+	traced := t.result(a)
 	if a.Result.Failure != nil {
+		// The object is shown as kustomize built it, if it came so far.
+		for _, x := range traced.Built {
+			if x.Origin == o.Origin && x.Ref.Kind == o.Ref.Kind {
+				s.Object = x
+			}
+		}
 		return s
 	}
-	traced := t.result(a)
 	if i := slices.Index(a.Result.Objects, o); i < 0 {
 		s.Object = cmp.Or(t.made(traced.Objects, o, maxMakers), o)
 	} else if i < len(traced.Objects) && len(traced.Objects) == len(a.Result.Objects) && traced.Objects[i].Ref == o.Ref {

@@ -282,6 +282,9 @@ type Result struct {
 	// Dropped are objects of the build that the engine does not apply, without
 	// saying so: not in Objects.
 	Dropped []Dropped
+	// Built are the objects as kustomize built them, when what the controller
+	// does with them afterwards fails; nil otherwise.
+	Built []*kustomize.Object
 }
 
 // Dropped is an object that the engine leaves out silently.

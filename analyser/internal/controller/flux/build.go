@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -22,6 +23,11 @@ func build(b *kustomize.Builder, s *controller.Sync, vars map[string]string, com
 func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, complete, strict bool) *controller.Result {
 	out := *k
 	res := &controller.Result{Build: &out}
+	defer func() {
+		if res.Failure != nil {
+			res.Built = slices.DeleteFunc(slices.Concat(k.Objects, k.Unwritten), func(o *kustomize.Object) bool { return o.Unwritable != nil })
+		}
+	}()
 	if out.Failure != nil && len(out.Unwritten) == 0 {
 		return res
 	}
