@@ -198,12 +198,12 @@ func (e *evaluator) loop(dot any, n *parse.RangeNode) error {
 		}
 		switch {
 		case len(decl) > 1 && n.Pipe.IsAssign:
-			e.assign(decl[0].Ident[0], index)
-			e.assign(decl[1].Ident[0], elem)
+			_ = e.assign(decl[0].Ident[0], index) // the pipeline has set both before
+			_ = e.assign(decl[1].Ident[0], elem)
 		case len(decl) > 1:
 			e.vars[mark-2].value, e.vars[mark-1].value = index, elem
 		case len(decl) == 1 && n.Pipe.IsAssign:
-			e.assign(decl[0].Ident[0], elem)
+			_ = e.assign(decl[0].Ident[0], elem)
 		case len(decl) == 1:
 			e.vars[mark-1].value = elem
 		}
@@ -295,13 +295,14 @@ func (e *evaluator) template(dot any, n *parse.TemplateNode) error {
 	return err
 }
 
-func (e *evaluator) assign(name string, v any) {
+func (e *evaluator) assign(name string, v any) error {
 	for i := len(e.vars) - 1; i >= 0; i-- {
 		if e.vars[i].name == name {
 			e.vars[i].value = v
-			return
+			return nil
 		}
 	}
+	return failf("sets an undefined variable")
 }
 
 func (e *evaluator) variable(name string) (any, error) {
@@ -329,7 +330,9 @@ func (e *evaluator) pipeline(dot any, p *parse.PipeNode) (any, error) {
 	}
 	for _, d := range p.Decl {
 		if p.IsAssign {
-			e.assign(d.Ident[0], v)
+			if err := e.assign(d.Ident[0], v); err != nil {
+				return nil, err
+			}
 		} else {
 			e.vars = append(e.vars, variable{d.Ident[0], v})
 		}

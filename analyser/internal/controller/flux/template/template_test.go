@@ -104,7 +104,7 @@ func TestAgree(t *testing.T) {
 		"<< keys inputs.map | sortAlpha >> << len (keys inputs.map) >> << keys (dict \"a\" 1) >>", "<< dig \"deep\" \"z\" \"d\" inputs.map >> << dig \"deep\" \"no\" \"d\" inputs.map >>", "<< dig \"x\" \"y\" \"d\" inputs.map >>", "<< dig 1 >>",
 		"<< first inputs.list >><< last inputs.list >><< rest inputs.list >><< initial inputs.list >><< reverse inputs.list >><< compact inputs.list >><< first inputs.none >><< rest inputs.none >><< initial (until 1) >><< sortAlpha (splitList \"/\" inputs.path) >><< sortAlpha 3 >>", "<< first 3 >>", "<< rest inputs.name >>",
 		"<< append inputs.list 9 >><< prepend inputs.list 9 >><< concat inputs.list (list 1) (until 2) >><< push inputs.none 1 >>", "<< append 1 2 >>", "<< concat 1 >>",
-		"<< 'a' >> << 0x10 >> << 1e3 >> << 1_000 >> << \"a\\tb\" >> << `raw` >> << true >> << nil >>", "<< 99999999999999999999 >>", "<< 3 | inputs.name >>", "<< inputs.name 3 >>", "<< $x >>", "<< unknown 1 >>", "<< if >>", "<< inputs.name", "<< end >>", "<< break >>", "<< \"a\" | upper | >>", "<< nil | quote >>", "<< 1 2 >>",
+		"<< 'a' >> << 0x10 >> << 1e3 >> << 1_000 >> << \"a\\tb\" >> << `raw` >> << true >> << nil >>", "<< 99999999999999999999 >>", "<< 3 | inputs.name >>", "<< inputs.name 3 >>", "<< $x >>", "<< unknown 1 >>", "<< if >>", "<< inputs.name", "<< end >>", "<< break >>", "<< $0 = 0 >>", "<< \"a\" | upper | >>", "<< nil | quote >>", "<< 1 2 >>",
 	} {
 		if !agree(t, text, sample()) {
 			t.Errorf("%q is not evaluated", text)
