@@ -39,14 +39,20 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 	if err := w.run(); err != nil {
 		return nil, err
 	}
-	w.progress("placing", 0, 0, "")
+	// Each of the steps takes long in a large fleet, and who waits wants to know
+	// that it goes on.
+	const steps = 5
+	step := func(n int64) { w.progress("placing", n, steps, "steps") }
+	step(0)
 	c := &Census{Positions: w.positions, Applied: w.applied, FilesInCommit: len(snap.Entries()), Views: w.views}
 	reached := placement.Compute(w.applied, w.positions)
+	step(1)
 	c.Objects = placement.Objects(w.applied)
 	w.landed = map[position.Pos]bool{}
 	for _, o := range c.Objects {
 		w.landed[o.Object.Origin] = true
 	}
+	step(2)
 	considered, unparsed := w.considered(reached)
 	rows := coverage.RowRoots(w.applied)
 	c.Files = coverage.Files(considered, reached, rows, packs)
@@ -54,6 +60,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 	c.Rows = coverage.Rows(c.Files, rows, packs)
 	c.Packs = coverage.CountPacks(c.Files, packs)
 	c.NotConsidered = w.notConsidered(considered)
+	step(3)
 	c.Findings, c.Rules = finding.Run(&finding.Model{
 		Positions: w.positions, Applied: w.applied, Objects: c.Objects, Files: c.Files, Unparsed: unparsed, Secrets: w.secrets,
 		Runs: func(on cluster.Name, name string) bool { return w.runs(on, name, w.prev) },
@@ -71,6 +78,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			return out
 		},
 	}, finding.Rules())
+	step(4)
 	for _, r := range c.Rules {
 		for _, n := range r.Notes {
 			w.note("%s", n)

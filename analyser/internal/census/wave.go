@@ -32,10 +32,15 @@ func (w *worklist) wave(from int) {
 		keys, jobs = append(keys, key), append(jobs, build)
 	}
 	results := make([]*controller.Result, len(jobs))
+	var mu sync.Mutex
 	each(len(jobs), func(i int) {
 		if w.ctx.Err() == nil {
 			results[i] = jobs[i]()
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		// Told while nothing is decided yet: a wave may take minutes.
+		w.progress("building", int64(from), int64(len(w.queue)), "kustomizations")
 	})
 	for i, r := range results {
 		if r != nil {

@@ -69,11 +69,13 @@ func writeDOT(w *bufio.Writer, t *Topology) {
 	fmt.Fprint(w, "}\n")
 }
 
+var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 // dot quotes lines as one string.
 func dot(lines ...string) string {
 	quoted := make([]string, len(lines))
 	for i, l := range lines {
-		quoted[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(report.Printable(l))
+		quoted[i] = quotes.Replace(report.Printable(l))
 	}
 	return `"` + strings.Join(quoted, `\n`) + `"`
 }

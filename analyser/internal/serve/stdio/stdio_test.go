@@ -96,11 +96,11 @@ func (*noisy) Census(_ *reachv1.CensusRequest, stream grpc.ServerStreamingServer
 	return stream.Context().Err()
 }
 
-func dial(t *testing.T, c net.Conn) reachv1.AnalyserServiceClient {
+func dial(t *testing.T, c net.Conn, opts ...grpc.DialOption) reachv1.AnalyserServiceClient {
 	t.Helper()
-	cc, err := grpc.NewClient("passthrough:///stdio",
+	cc, err := grpc.NewClient("passthrough:///stdio", append(opts,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return c, nil }))
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return c, nil }))...)
 	if err != nil {
 		t.Fatal(err)
 	}
