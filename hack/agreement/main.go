@@ -7,7 +7,7 @@
 //	go run . [-corpus DIR] [-only NAME] [-v]
 //	go run . -mutate [-n 100] [-seed 1]
 //	go run . -overlay [-n 100] [-seed 1]
-//	go run . -time REPOSITORY [-n 3] [--root CLUSTER=PATH...]
+//	go run . -time REPOSITORY [-n 3] [-- --root CLUSTER=PATH...]
 //
 // It ends with 1 when anything differs. An oracle that fails is never
 // agreement, and what the analyser calls unresolved is listed with its reason.
@@ -39,7 +39,7 @@ func run(args []string, out, log io.Writer) int {
 	overlays := f.Bool("overlay", false, "build random directories by Kustomizations with random fields")
 	n := f.Int("n", 100, "how many ways for each repository")
 	seed := f.Uint64("seed", 1, "of the random ways")
-	timed := f.String("time", "", "measure Flux's own builds of a `repository` instead; roots follow as for reach census")
+	timed := f.String("time", "", "measure Flux's own builds of a `repository` instead; roots follow behind --, as for reach census")
 	details := f.Int("v", 20, "at most so many differences are shown for each repository")
 	if err := f.Parse(args); err != nil {
 		return 2

@@ -113,7 +113,7 @@ func (r *result) flux(repo string, n int) ([]cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"run", ".", "-time", repo, "-n", strconv.Itoa(n)}, roots[filepath.Base(repo)]...)
+	args := append([]string{"run", ".", "-time", repo, "-n", strconv.Itoa(n), "--"}, roots[filepath.Base(repo)]...)
 	cmd := exec.Command("go", args...)
 	cmd.Dir = "hack/agreement"
 	var stderr bytes.Buffer
