@@ -31,10 +31,12 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
 // gcPercent lets the heap grow before it is collected: a census keeps most of
 // what it allocates until it ends, so that collecting early finds little. Above
-// softLimit the collector works as hard as it must.
+// softLimit the collector works as hard as it must. With the 256 MiB of the
+// orchestrator both stay within 1.5 GiB, and a fleet of a thousand clusters, of
+// which 600 MiB live until the end, does not spend its time collecting.
 const (
 	gcPercent = 400
-	softLimit = 640 << 20
+	softLimit = 1000 << 20
 )
 
 func run(args []string, log io.Writer) int {
