@@ -55,12 +55,12 @@ func (t *target) finish(acc *accumulation) ([]*Object, error) {
 		}
 		noteAll(acc.list, t.metadataCause())
 	}
-	drop := slices.Clone(resource.BuildAnnotations)
+	var drop [][]string // each as one step, as upstream does
 	if !slices.Contains(t.metadata, types.OriginAnnotations) {
-		drop = append(drop, originAnnotation)
+		drop = append(drop, []string{originAnnotation})
 	}
 	if !slices.Contains(t.metadata, types.TransformerAnnotations) {
-		drop = append(drop, transformerAnnotation)
+		drop = append(drop, []string{transformerAnnotation})
 	}
 	objects := make([]*Object, 0, len(acc.list))
 	for _, e := range acc.list {
@@ -254,7 +254,7 @@ func (acc *accumulation) dropLocal() error {
 // object makes the result of an entry: without the annotations that kustomize
 // writes for itself, and with the others as text. One that kustomize builds and
 // cannot write says so in Unwritable.
-func (e *entry) object(drop []string) (*Object, error) {
+func (e *entry) object(drop [][]string) (*Object, error) {
 	n := e.res.YNode()
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil, fail(codeNotAnObject, e.origin, "the build leaves something that is no object")
@@ -282,7 +282,7 @@ func (e *entry) object(drop []string) (*Object, error) {
 }
 
 // cleanAnnotations reports whether writeAnnotations would change nothing.
-func cleanAnnotations(n *yaml.Node, drop []string) bool {
+func cleanAnnotations(n *yaml.Node, drop [][]string) bool {
 	meta := lookup(n, "metadata")
 	if meta == nil {
 		return false
@@ -291,12 +291,19 @@ func cleanAnnotations(n *yaml.Node, drop []string) bool {
 	if a == nil {
 		return true
 	}
+	for i := 0; i+1 < len(meta.Content); i += 2 {
+		if meta.Content[i].Value == "annotations" && meta.Content[i+1] != a {
+			return false // upstream looks at the first of them
+		}
+	}
 	if a.Kind != yaml.MappingNode || len(a.Content) == 0 {
 		return false
 	}
 	for i := 0; i+1 < len(a.Content); i += 2 {
 		k, v := a.Content[i], a.Content[i+1]
-		if slices.Contains(drop, k.Value) || k.Kind != yaml.ScalarNode || k.Tag != kyaml.NodeTagString || v.Kind != yaml.ScalarNode || v.Tag != kyaml.NodeTagString {
+		dropped := slices.Contains(resource.BuildAnnotations, k.Value) ||
+			slices.ContainsFunc(drop, func(keys []string) bool { return slices.Contains(keys, k.Value) })
+		if dropped || k.Kind != yaml.ScalarNode || k.Tag != kyaml.NodeTagString || v.Kind != yaml.ScalarNode || v.Tag != kyaml.NodeTagString {
 			return false
 		}
 		for j := 0; j < i; j += 2 {
@@ -309,15 +316,25 @@ func cleanAnnotations(n *yaml.Node, drop []string) bool {
 }
 
 // writeAnnotations removes annotations and turns the values of the others into
-// text, as upstream's SetAnnotations does, but keeps their lines.
-func writeAnnotations(n *yaml.Node, drop []string) {
+// text, as upstream does (Resource.RemoveBuildAnnotations, SetOrigin,
+// ClearTransformations), but keeps their lines. What stands twice under one key
+// depends on how often it is written.
+func writeAnnotations(n *yaml.Node, drop [][]string) {
 	old := copyNode(n)
 	rn := kyaml.NewRNode(n)
-	m := rn.GetAnnotations()
-	for _, key := range drop {
-		delete(m, key)
+	remove := func(keys []string) {
+		m := rn.GetAnnotations()
+		for _, key := range keys {
+			delete(m, key)
+		}
+		_ = rn.SetAnnotations(m)
 	}
-	_ = rn.SetAnnotations(m)
+	if len(rn.GetAnnotations()) > 0 {
+		remove(resource.BuildAnnotations)
+	}
+	for _, keys := range drop {
+		remove(keys)
+	}
 	alignLines(lookup(old, "metadata"), lookup(n, "metadata"))
 }
 
