@@ -23,6 +23,19 @@ build: ## bin/reach and bin/reach-analyser
 sbom: build ## what both programs are made of, as CycloneDX lists beside them
 	$(GO) run ./hack/sbom $(BIN)/reach-analyser $(BIN)/reach
 
+VERSION ?= 0.1.0
+DIST    ?= dist
+
+.PHONY: release
+release: ## archives for Linux and macOS with checksums in DIST=dist, the same bytes for the same commit
+	$(GO) run ./hack/release -version $(VERSION) -o $(DIST)
+
+.PHONY: image
+image: ## the container image of what make release built, where docker or buildah is
+	@if command -v buildah >/dev/null; then buildah build --timestamp "$$(git log -1 --format=%ct)" -f hack/image/Containerfile -t reach:$(VERSION) $(DIST); \
+	elif docker info >/dev/null 2>&1; then docker build --build-arg TARGETARCH=$$($(GO) env GOARCH) -f hack/image/Containerfile -t reach:$(VERSION) $(DIST); \
+	else echo "image: there is neither buildah nor a docker daemon; hack/image/Containerfile is the definition" >&2; exit 1; fi
+
 .PHONY: canary
 canary: ## bin/reach-analyser-canary, which tries what the seal refuses
 	$(GO) run ./hack/seal -canary -o $(BIN)/reach-analyser-canary
@@ -83,4 +96,4 @@ generate: ## code from proto/
 
 .PHONY: clean
 clean: ## remove what make made
-	rm -rf $(BIN) build out
+	rm -rf $(BIN) build out $(DIST)

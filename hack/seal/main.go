@@ -47,6 +47,7 @@ func run(args []string, stdout io.Writer) error {
 	root := flags.String("C", ".", "`folder` that holds go.mod")
 	output := flags.String("o", "bin/reach-analyser", "`file` to write, relative to -C")
 	canary := flags.Bool("canary", false, "build the analyser that tries what the seal refuses, which no audit lets pass")
+	version := flags.String("version", "", "`version` that the analyser says it is")
 	strip := flags.Bool("s", false, "leave out the symbol table")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -57,7 +58,7 @@ func run(args []string, stdout io.Writer) error {
 	}
 	linked := *output + ".unaudited"
 	defer os.Remove(filepath.Join(*root, linked))
-	if err := b.link(linked, *strip); err != nil {
+	if err := b.link(linked, *strip, *version); err != nil {
 		return err
 	}
 	if err := b.audit(linked); (err == nil) == b.canary {
@@ -185,11 +186,14 @@ func (b build) module(source, version string) error {
 }
 
 // link builds the analyser from the edited sources.
-func (b build) link(output string, strip bool) error {
+func (b build) link(output string, strip bool, version string) error {
 	// Debug information is a third of the file, and every census hashes all of it.
 	flags := "-X github.com/gitops-reach/reach/analyser/internal/sandbox.symbols=audited -w"
 	if strip {
 		flags += " -s"
+	}
+	if version != "" {
+		flags += " -X github.com/gitops-reach/reach/analyser/internal/serve.Version=" + version
 	}
 	tags := imports.Tags
 	if b.canary {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -51,7 +53,10 @@ Exit codes: 0 clean, 1 could not tell, 2 usage, 3 a violation.`,
 			if asJSON {
 				err = r.JSON(s.out)
 			} else {
-				err = r.Text(s.out, verbose)
+				var text bytes.Buffer
+				if err = r.Text(&text, verbose); err == nil {
+					_, err = io.WriteString(s.out, wrapped(text.String(), s.width()))
+				}
 			}
 			switch {
 			case err != nil:

@@ -86,7 +86,8 @@ report, never in it; the same file keeps aliases stable from census to census.`,
   # A bare mirror
   reach census --git-dir /srv/git/platform.git
 
-Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on.`,
+Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above
+--fail-on.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case f.gitDir == "" && len(args) != 1:
@@ -110,7 +111,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above --fail-on
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.rev, "rev", "", "commit to read, a `REVISION` as git knows them (default HEAD)")
-	flags.StringArrayVar(&f.roots, "root", nil, "`CLUSTER=PATH[@NAMESPACE/NAME]`, what the cluster reconciles itself from; repeatable")
+	flags.StringArrayVar(&f.roots, "root", nil, "what a cluster reconciles itself from, `CLUSTER=PATH`; repeatable")
 	flags.StringVar(&f.config, "config", "", "`FILE` with what only you know, see reach.example.yaml")
 	f.access.add(flags)
 	flags.StringArrayVar(&f.facts, "facts", nil, "`FILE` with what was seen on clusters earlier; repeatable")
@@ -256,7 +257,7 @@ func (c *census) take(ctx context.Context, start starter) error {
 // record runs the analyser and keeps its answer. ended waits until the analyser is
 // gone, which nothing needs to wait for that only uses the answer.
 func (c *census) record(ctx context.Context, start starter, ended *func()) (*stream.Recording, error) {
-	bar := newProgress(c.err)
+	bar := newProgress(c.err, c.env["TERM"])
 	defer bar.clear()
 	// Progress is asked for even when nobody looks: it tells a census that
 	// takes long from an analyser that hangs.

@@ -121,6 +121,7 @@ write, start a process or open a connection.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(censusCommand(s, start), explainCommand(s, start), reportCommand(s), versionCommand(s), auditCommand(s), rulesCommand(s), rbacCommand(s), manCommand(s))
 	completions(root)
+	wrapHelp(root, s)
 	return root
 }
 
@@ -149,7 +150,15 @@ func versionCommand(s streams) *cobra.Command {
 func arguments(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%d arguments given, wanted %s", len(args), what)
+			given := "no argument is"
+			switch len(args) {
+			case 0:
+			case 1:
+				given = "1 argument is"
+			default:
+				given = fmt.Sprintf("%d arguments are", len(args))
+			}
+			return usagef("%s given, wanted %s", given, what)
 		}
 		return nil
 	}

@@ -44,8 +44,8 @@ clusters, where it is the same and where it differs, which step of its build set
 which value, and which value that overrode.
 
 OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME[@CLUSTER]. When several objects fit, or
-none does, those that may be meant are listed. A name that holds an @ is followed
-by another one.
+none does, those that may be meant are listed. A name that holds an @ is
+followed by another one.
 
 Without --field every field is listed that something other than the object's own
 document set. Values of Secrets, encrypted values and what was taken from either
@@ -76,7 +76,7 @@ Exit codes: 0 done, 1 could not do it or no such object, 2 usage.`,
 	flags.StringVar(&f.field, "field", "", "`PATH` of a field, such as spec.containers[name=app].image")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the object, where OBJECT names none")
 	flags.StringVar(&f.rev, "rev", "", "commit to read, a `REVISION` as git knows them (default HEAD)")
-	flags.StringArrayVar(&f.roots, "root", nil, "`CLUSTER=PATH[@NAMESPACE/NAME]`, what the cluster reconciles itself from; repeatable")
+	flags.StringArrayVar(&f.roots, "root", nil, "what a cluster reconciles itself from, `CLUSTER=PATH`; repeatable")
 	flags.StringVar(&f.config, "config", "", "`FILE` with what only you know, see reach.example.yaml")
 	flags.StringVar(&f.names, "names", "alias", "write `alias|real` names; real ones are for your own eyes")
 	flags.StringVar(&f.format, "format", "text", "print `text|json`")
@@ -173,7 +173,7 @@ func (e *explanation) run(ctx context.Context, start starter) error {
 
 // ask starts the analyser and asks it.
 func (e *explanation) ask(ctx context.Context, start starter) (*reachv1.ExplainResponse, error) {
-	bar := newProgress(e.err)
+	bar := newProgress(e.err, e.env["TERM"])
 	defer bar.clear()
 	var log io.Writer
 	if e.flags.verbose {

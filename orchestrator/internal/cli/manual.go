@@ -21,7 +21,7 @@ which is made when it does not exist. The pages bear the date of
 SOURCE_DATE_EPOCH when that is set.`,
 		Example: `  reach man ~/.local/share/man/man1`,
 		Hidden:  true,
-		Args:    arguments(1, "one folder"),
+		Args:    arguments(1, "one folder, for example reach man ~/.local/share/man/man1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("making the folder of the manual pages: %w", err)

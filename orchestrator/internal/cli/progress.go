@@ -17,9 +17,9 @@ type progress struct {
 	total int64
 }
 
-// newProgress shows on w when it is a terminal.
-func newProgress(w io.Writer) *progress {
-	if f := terminal(w); f != nil {
+// newProgress shows on w when it is a terminal that can erase a line.
+func newProgress(w io.Writer, term string) *progress {
+	if f := terminal(w); f != nil && term != "dumb" {
 		return &progress{out: f}
 	}
 	return &progress{}

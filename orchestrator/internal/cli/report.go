@@ -33,7 +33,7 @@ page of it handed on.
 		Example: `  reach report reach-report/repository-1a2b3c4d5e6f
   reach report out --format md > comment.md
   reach report out --format dot | dot -Tsvg > topology.svg`,
-		Args: arguments(1, "one report folder"),
+		Args: arguments(1, "one report folder, for example reach report reach-report/platform-1a2b3c4d5e6f"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(reportFormats, format) && renderers[format] == nil {
 				return usagef("--format %q is none of %s", format, strings.Join(reportFormats, ", "))
@@ -44,7 +44,7 @@ page of it handed on.
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "`"+strings.Join(reportFormats, "|")+"`: what to print")
+	cmd.Flags().StringVar(&format, "format", format, "what to print, a `FORMAT` of: "+strings.Join(reportFormats, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

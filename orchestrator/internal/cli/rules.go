@@ -57,7 +57,7 @@ Rules marked with ? ask something that only the team can decide.`,
 			case len(args) == 1:
 				return explainRule(s, chosen[0])
 			}
-			return listRules(s.out, chosen)
+			return listRules(s.out, chosen, s.width())
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", format, "`text|json`: what to print")
@@ -89,21 +89,34 @@ func findRule(name string) (rules.Rule, error) {
 	return rules.Rule{}, usagef("no rule is called %q: reach rules lists them", name)
 }
 
-func listRules(w io.Writer, all []rules.Rule) error {
-	width := 0
+// listRules prints a line a rule, or two where a line does not fit into the
+// columns of a terminal; columns is 0 when it goes to a program.
+func listRules(w io.Writer, all []rules.Rule, columns int) error {
+	width, line := 0, 0
 	for _, r := range all {
 		width = max(width, len(r.Rule))
+	}
+	for _, r := range all {
+		line = max(line, 12+width+len(r.Title))
+	}
+	between := "  "
+	if columns > 0 && line > columns {
+		between, width = "\n          ", 0
 	}
 	for _, r := range all {
 		mark := " "
 		if r.Question {
 			mark = "?"
 		}
-		if _, err := fmt.Fprintf(w, "%-7s %s %-*s  %s\n", r.Severity, mark, width, r.Rule, r.Title); err != nil {
+		if _, err := fmt.Fprintf(w, "%-7s %s %-*s%s%s\n", r.Severity, mark, width, r.Rule, between, r.Title); err != nil {
 			return err
 		}
 	}
-	return nil
+	if columns == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, "\n? asks what only the team can decide. reach rules RULE explains one.")
+	return err
 }
 
 func explainRule(s streams, r rules.Rule) error {

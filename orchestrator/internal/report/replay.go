@@ -17,11 +17,11 @@ func readCensus(dir string, decode unmarshal) (*Census, error) {
 	name := filepath.Join(dir, CensusFile)
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a report folder: %w", dir, err)
+		return nil, fmt.Errorf("%s is not a report folder (%w): name one that reach census wrote", dir, err)
 	}
 	c := &Census{}
 	if err := decode(data, c); err != nil {
-		return nil, fmt.Errorf("%s is not a report folder: %s: %w", dir, CensusFile, err)
+		return nil, fmt.Errorf("%s is not a report folder (%s: %w): name one that reach census wrote", dir, CensusFile, err)
 	}
 	if c.Schema != Schema {
 		return nil, fmt.Errorf("%s holds a report with schema %q, this version of reach reads %q", dir, c.Schema, Schema)

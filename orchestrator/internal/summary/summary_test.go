@@ -88,7 +88,7 @@ func TestFitsTheTerminal(t *testing.T) {
 // TestShort: a summary of a large census is still read in half a minute.
 func TestShort(t *testing.T) {
 	text := render(t, Options{Width: 100, Folder: "out"})
-	if n := strings.Count(text, "\n"); n > 95 {
+	if n := strings.Count(text, "\n"); n > 110 {
 		t.Errorf("%d lines", n)
 	}
 	words := strings.Join(strings.Fields(text), " ")
@@ -174,6 +174,25 @@ func TestWrap(t *testing.T) {
 	} {
 		if got := middle(c.in, c.width); got != c.want {
 			t.Errorf("%q in %d columns: got %q, want %q", c.in, c.width, got, c.want)
+		}
+	}
+}
+
+func TestFolded(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"apps", 10, "apps"},
+		{"81 remote_direct, 10 remote_hub_render", 22, "81 remote_direct,\n10 remote_hub_render"},
+		{"infrastructure/openshift/hub-east", 24, "infrastructure/\nopenshift/hub-east"},
+		{"infrastructure/openshift/hub-west", 25, "infrastructure/openshift/\nhub-west"},
+		{strings.Repeat("x", 30), 10, "xxxxxxxxxx\nxxx…xxxxxx"},
+		{strings.Repeat("a", 40) + strings.Repeat("b", 30), 10, "aaaaaaaaaa\naaa…bbbbbb"},
+	} {
+		if got := folded(c.in, c.width); got != c.want {
+			t.Errorf("%q in %d columns: %q, want %q", c.in, c.width, got, c.want)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (t *grid) print(p *printer, indent int) {
 	var configs []table.ColumnConfig
 	header := make([]string, len(t.columns))
 	for i, width := range widths {
-		c := table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: middle}
+		c := table.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: folded}
 		if t.columns[i].number {
 			c.Align, c.AlignHeader = text.AlignRight, text.AlignRight
 		}

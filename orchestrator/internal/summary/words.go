@@ -75,6 +75,44 @@ func (p *printer) hang(lead string, leadWidth int, s string) {
 	}
 }
 
+// mostLines is how many lines a cell of a table has at most.
+const mostLines = 2
+
+// folded breaks s into lines of width columns after commas, slashes, blanks or
+// dashes, the first of these that does:
+// two paths that differ anywhere stay two. What does not fit into mostLines loses
+// the middle of its last line.
+func folded(s string, width int) string {
+	var lines []string
+	rest := []rune(s)
+	for len(rest) > width && width > 4 {
+		if len(lines) == mostLines-1 {
+			break
+		}
+		end := width
+		for _, after := range []string{",", "/", " ", "-"} {
+			if i := lastAfter(rest[:width+1], after); i > width/3 {
+				end = i
+				break
+			}
+		}
+		lines = append(lines, strings.TrimRight(string(rest[:end]), " "))
+		rest = []rune(strings.TrimLeft(string(rest[end:]), " "))
+	}
+	return strings.Join(append(lines, middle(string(rest), width)), "\n")
+}
+
+// lastAfter is the last place in a line and the character after it at which a
+// line may end with mark; a blank itself is not part of the line.
+func lastAfter(r []rune, mark string) int {
+	for i := len(r) - 1; i > 0; i-- {
+		if string(r[i-1]) == mark || mark == " " && r[i] == ' ' {
+			return i
+		}
+	}
+	return 0
+}
+
 // middle shortens s to width columns by leaving out its middle: both ends of a
 // path tell more than what lies between.
 func middle(s string, width int) string {
