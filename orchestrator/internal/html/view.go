@@ -15,16 +15,18 @@ import (
 
 // view is what the template shows.
 type view struct {
-	Policy  string
-	Style   template.CSS
-	Header  report.Header
-	Census  *report.Census
-	Counts  report.Counts
-	Stand   []report.Wall
-	Fallen  []report.Wall
-	Roles   []tally
-	Sets    map[string][]string
-	Picture *picture
+	Policy string
+	Style  template.CSS
+	Header report.Header
+	Census *report.Census
+	Counts report.Counts
+	Stand  []report.Wall
+	Fallen []report.Wall
+	Roles  []tally
+	// Reconciled says whether the hubs reconcile this commit now.
+	Reconciled string
+	Sets       map[string][]string
+	Picture    *picture
 
 	Coverage, Ownership bar
 	Rows                []*report.CoverageRow
@@ -138,6 +140,7 @@ func (p *page) view() *view {
 			Objects: p.tables.nObjects - len(p.tables.object)/5, Findings: p.tables.nFindings - len(p.tables.finding)/findingWidth,
 		},
 	}
+	v.Reconciled = reconciled(p.Census)
 	v.Coverage = newBar("Files by state of analysis", []tally{
 		{"analysable", c.Analysable}, {"seen_not_analysed", c.SeenNotAnalysed}, {"unresolved", c.Unresolved}, {"uncovered", c.Uncovered},
 	})
@@ -355,6 +358,7 @@ var functions = template.FuncMap{
 	"explain": explain,
 	"short":   func(commit string) string { return commit[:min(12, len(commit))] },
 	"place":   place,
+	"steps":   steps,
 	"lines":   func(s string) []string { return strings.Split(s, "\n") },
 	"kinds":   func(m map[string]int) []tally { return tallies(m, nil) },
 	"join":    func(s []string) string { return strings.Join(s, ", ") },
@@ -391,6 +395,11 @@ func place(path string, line int) string {
 		return report.Printable(path)
 	}
 	return report.Printable(path) + ":" + strconv.Itoa(line)
+}
+
+// steps is a place that may break after each slash, for the cells of tables.
+func steps(path string, line int) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(place(path, line)), "/", "/<wbr>"))
 }
 
 // number groups digits by thousands.

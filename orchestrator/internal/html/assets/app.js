@@ -245,7 +245,7 @@
     for (let k = 0; k < d.object[o + 4]; k++) {
       if (k > 0) origins.append(el("br"));
       const at = 2 * (objectStart[i] + k);
-      origins.append(el("code", {}, place(d.origin[at], d.origin[at + 1])));
+      origins.append(el("code", {}, ...steps(place(d.origin[at], d.origin[at + 1]))));
     }
     return el("tr", {},
       el("th", { scope: "row" }, el("span", { class: "kind" }, str(d.kind[3 * d.object[o + 1] + 2])), " " + (namespace ? namespace + "/" : "") + str(d.object[o + 3])),
@@ -277,6 +277,8 @@
     return [str(d.finding[f]), d.finding[f + 2] > 0 ? path(d.finding[f + 2] - 1) : "", str(d.finding[f + 4]), str(d.finding[f + 5]),
       str(d.finding[f + 6]) + "/" + str(d.finding[f + 7]), str(d.finding[f + 10])].join(" ").toLowerCase();
   };
+  // steps may break after each slash, for the cells of tables.
+  const steps = (s) => s.split(/(?<=\/)/).flatMap((part) => [part, el("wbr")]);
   let factStart = null;
   const facts = (i, n) => {
     const d = data();
@@ -287,7 +289,7 @@
     const body = el("tbody");
     for (let k = 4 * factStart[i]; k < 4 * (factStart[i] + n); k += 4) {
       body.append(el("tr", {}, el("th", { scope: "row" }, str(d.fact[k]) || "repository"), el("td", {}, str(d.fact[k + 1])),
-        el("td", {}, ...(d.fact[k + 2] > 0 ? [el("code", {}, place(d.fact[k + 2] - 1, d.fact[k + 3]))] : []))));
+        el("td", {}, ...(d.fact[k + 2] > 0 ? [el("code", {}, ...steps(place(d.fact[k + 2] - 1, d.fact[k + 3])))] : []))));
     }
     return el("div", { class: "scroll", role: "region", "aria-label": "Side by side", tabindex: "0" },
       el("table", { class: "sides" }, el("caption", {}, "Side by side"),
