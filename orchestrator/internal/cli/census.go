@@ -76,7 +76,7 @@ report, never in it; the same file keeps aliases stable from census to census.`,
   reach census . --baseline reach-report/last --fail-on warning
   reach census . --oracle rendered.csv
 
-  # With access to a hub, for this run only; "reach rbac" prints the role it needs
+  # With access to a hub, for this run only; "reach rbac" prints the role
   reach census ~/platform --kubeconfig ~/.kube/config --context hub-east=reader@hub-east
 
   # The same again, without access
