@@ -99,7 +99,7 @@ func schemaErrors(t *testing.T, dir string) []error {
 	if err := compile(census.Schema).Validate(decode(t, data)); err != nil {
 		errs = append(errs, fmt.Errorf("census.json: %w", err))
 	}
-	if len(census.Data) != 9 {
+	if len(census.Data) != 10 {
 		errs = append(errs, fmt.Errorf("census.json names %d data files", len(census.Data)))
 	}
 	for _, file := range census.Data {

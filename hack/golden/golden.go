@@ -22,6 +22,9 @@ type Case struct {
 	Flags []string
 	// Config is reach.yaml, nil when there is none.
 	Config []byte
+	// Facts is the file of facts, nil when there is none; COMMIT in it stands for
+	// the id of the commit.
+	Facts []byte
 	// Files of the repository by path.
 	Files map[string][]byte
 	// Special are the entries that are no regular files.
@@ -51,6 +54,8 @@ func Parse(data []byte) (*Case, error) {
 			c.Flags = strings.Fields(string(f.Data))
 		case name == "reach.yaml":
 			c.Config = f.Data
+		case name == "facts":
+			c.Facts = f.Data
 		case name == "special":
 			for line := range strings.Lines(string(f.Data)) {
 				s := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -67,7 +72,7 @@ func Parse(data []byte) (*Case, error) {
 				lines++
 			}
 		default:
-			return nil, fmt.Errorf("%s: a golden census has flags, reach.yaml, special, repo/ and want/", name)
+			return nil, fmt.Errorf("%s: a golden census has flags, reach.yaml, facts, special, repo/ and want/", name)
 		}
 	}
 	switch {
@@ -83,6 +88,7 @@ func Parse(data []byte) (*Case, error) {
 var complete = map[string]bool{
 	"clusters.jsonl": true, "roots.jsonl": true, "kustomizations.jsonl": true, "helmreleases.jsonl": true,
 	"findings.jsonl": true, "coverage.jsonl": true, "placements.jsonl": false, "files.jsonl": false, "objects.jsonl": false,
+	"ownership.jsonl": true,
 }
 
 // Diff compares a census with the expectation and returns what differs, for

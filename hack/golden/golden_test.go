@@ -104,7 +104,19 @@ func take(t *testing.T, reach string, c *Case) Census {
 func folder(t *testing.T, reach string, c *Case) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report")
-	args := append([]string{"census", repository(t, c), "--names", "real", "--out", out}, c.Flags...)
+	repo := repository(t, c)
+	args := append([]string{"census", repo, "--names", "real", "--out", out}, c.Flags...)
+	if c.Facts != nil {
+		id, err := exec.Command("git", "-C", repo, "rev-parse", "HEAD").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts := filepath.Join(t.TempDir(), "facts.jsonl")
+		if err := os.WriteFile(facts, bytes.ReplaceAll(c.Facts, []byte("COMMIT"), bytes.TrimSpace(id)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--facts", facts)
+	}
 	if c.Config != nil {
 		config := filepath.Join(t.TempDir(), "reach.yaml")
 		if err := os.WriteFile(config, c.Config, 0o644); err != nil {

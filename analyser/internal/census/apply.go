@@ -204,9 +204,13 @@ func validName(k object.GroupKind, name string) bool {
 	return len(name) <= 253 && dnsSubdomain.MatchString(name)
 }
 
-// scope is whether objects of a kind have a namespace: what Kubernetes and Flux
-// say of their own kinds, then what a definition on the cluster says.
+// scope is whether objects of a kind have a namespace: what the cluster serves
+// where somebody looked, then what Kubernetes and Flux say of their own kinds,
+// then what a definition on the cluster says.
 func (w *worklist) scope(on cluster.Name, k object.GroupKind) object.Scope {
+	if s := w.req.Observed.On(on).Scope(k); s != object.ScopeUnknown {
+		return s
+	}
 	if s := k.Scope(); s != object.ScopeUnknown {
 		return s
 	}

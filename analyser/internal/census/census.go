@@ -15,6 +15,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/finding"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/ownership"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
@@ -48,6 +49,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 	reached := placement.Compute(w.applied, w.positions)
 	step(1)
 	c.Objects = placement.Objects(w.applied)
+	c.Ownership = w.owners(c.Objects)
 	w.landed = map[position.Pos]bool{}
 	for _, o := range c.Objects {
 		w.landed[o.Object.Origin] = true
@@ -77,7 +79,8 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			}
 			return out
 		},
-	}, finding.Rules())
+		Ownership: c.Ownership, Observed: req.Observed,
+	}, w.rules())
 	step(4)
 	for _, r := range c.Rules {
 		for _, n := range r.Notes {
@@ -85,7 +88,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 		}
 	}
 	c.OriginURL, c.BytesRead = w.originURL(), snap.BytesRead()
-	c.Clusters = w.clusters()
+	c.Clusters = w.clusters(c.Ownership)
 	for _, r := range w.roots {
 		c.Roots = append(c.Roots, r.Root)
 	}
@@ -246,7 +249,7 @@ func (w *worklist) notConsidered(considered []coverage.Considered) map[string]in
 }
 
 // clusters are all clusters that the census met, sorted by name.
-func (w *worklist) clusters() []Cluster {
+func (w *worklist) clusters(owners *ownership.Result) []Cluster {
 	by := map[cluster.Name]*Cluster{}
 	add := func(n cluster.Name) *Cluster {
 		c := by[n]
@@ -265,6 +268,14 @@ func (w *worklist) clusters() []Cluster {
 		for _, r := range a.Releases {
 			add(r.Target)
 		}
+	}
+	met := map[cluster.Name]bool{}
+	for n := range by {
+		met[n] = true
+	}
+	w.unmet(met)
+	for _, n := range w.req.Observed.Names() {
+		add(n)
 	}
 	for _, s := range w.registry.Spokes() {
 		c := add(s.Name)
@@ -292,6 +303,7 @@ func (w *worklist) clusters() []Cluster {
 		if c.Evidence == "" && w.rooted[n] {
 			c.Evidence = "it reconciles itself from this repository"
 		}
+		w.tellLive(c, owners)
 		out = append(out, *c)
 	}
 	return out

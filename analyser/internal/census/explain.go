@@ -13,6 +13,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/explanation"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/ownership"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
@@ -42,7 +43,7 @@ func Explain(ctx context.Context, snap *snapshot.Snapshot, req Request, q explan
 		return nil, err
 	}
 	w.progress("explaining", 0, 0, "")
-	out := &Answer{Clusters: w.clusters()}
+	out := &Answer{Clusters: w.clusters(&ownership.Result{})}
 	all := map[object.Ref][]cluster.Name{}
 	secrets := &explanation.Secrets{}
 	for _, a := range w.applied {

@@ -128,6 +128,14 @@ func (w *worklist) knownControllers(c cluster.Name, f *facts) (names []string, e
 			}
 		}
 	}
+	if seen := w.req.Observed.On(c); seen != nil {
+		for _, x := range seen.Controllers {
+			set[x.Name] = true
+			if evidence == "" {
+				evidence = "seen running in " + x.Namespace
+			}
+		}
+	}
 	for _, s := range w.req.Clusters {
 		if s.Cluster == c {
 			for _, n := range s.Controllers {

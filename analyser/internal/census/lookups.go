@@ -1,6 +1,8 @@
 package census
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/controller/flux"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/observed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/source"
 )
@@ -174,10 +177,32 @@ func (w *worklist) kustomizeController(on cluster.Name) (version string, gates m
 			gates[g] = b
 		}
 	}
+	if seen := w.seen(on, "kustomize-controller"); seen != nil {
+		version = cmp.Or(seen.Version, version)
+		maps.Copy(gates, seen.FeatureGates)
+	}
 	return version, gates, version != ""
 }
 
+// seen is a controller that was seen on a cluster; what runs there counts more
+// than what the repository says.
+func (w *worklist) seen(on cluster.Name, name string) *observed.Controller {
+	c := w.req.Observed.On(on)
+	if c == nil {
+		return nil
+	}
+	for i := range c.Controllers {
+		if c.Controllers[i].Name == name {
+			return &c.Controllers[i]
+		}
+	}
+	return nil
+}
+
 func (w *worklist) noRemoteBases(on cluster.Name) bool {
+	if seen := w.seen(on, "kustomize-controller"); seen != nil {
+		return flagOn(seen.Args, "--no-remote-bases")
+	}
 	if cf := w.prev.clusters[on]; cf != nil {
 		if d := cf.controllers["kustomize-controller"]; d != nil {
 			return hasFlag(d, "--no-remote-bases")
@@ -188,9 +213,11 @@ func (w *worklist) noRemoteBases(on cluster.Name) bool {
 
 // hasFlag reports that a controller runs with a boolean flag on; the last one
 // counts.
-func hasFlag(d *kustomize.Object, flag string) bool {
+func hasFlag(d *kustomize.Object, flag string) bool { return flagOn(controllerArgs(d), flag) }
+
+func flagOn(args []string, flag string) bool {
 	on := false
-	for _, arg := range controllerArgs(d) {
+	for _, arg := range args {
 		if name, value, set := strings.Cut(arg, "="); name == flag {
 			b, err := strconv.ParseBool(value)
 			on = !set || err == nil && b

@@ -11,7 +11,9 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/finding"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/observed"
+	"github.com/gitops-reach/reach/analyser/internal/ownership"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
+	"github.com/gitops-reach/reach/analyser/internal/platform"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/source"
 )
@@ -91,11 +93,13 @@ type Census struct {
 	Applied    []*placement.Applied
 	Placements []*placement.Placement
 	Objects    []placement.Object
-	Files      []coverage.File
-	Rows       []coverage.Row
-	Packs      []coverage.PackCount
-	Findings   []finding.Finding
-	Rules      []finding.Result
+	// Ownership is who owns the objects, and what else is on the clusters.
+	Ownership *ownership.Result
+	Files     []coverage.File
+	Rows      []coverage.Row
+	Packs     []coverage.PackCount
+	Findings  []finding.Finding
+	Rules     []finding.Result
 	// Notes are what the census could not look at or decided by assumption.
 	Notes []string
 	// NotConsidered counts the files that are no manifests and that nothing
@@ -119,6 +123,13 @@ type Cluster struct {
 	Controllers []string
 	// Evidence is what says that Flux runs there.
 	Evidence string
+	// Flavour and Platform are empty where nobody looked; Signals are what tells.
+	Flavour, Platform string
+	Signals           []platform.Signal
+	// Observed is what was seen there, nil where nobody looked; Revision what its
+	// controllers reconcile.
+	Observed *observed.Cluster
+	Revision *ownership.Revision
 	// StrictSubstitution reports that an undeclared variable fails a build
 	// there.
 	StrictSubstitution bool

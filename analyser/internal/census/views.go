@@ -238,8 +238,15 @@ func unknownPart(p *controller.Problem) placement.Outcome {
 // into another namespace, and what says so (upstream: the flag
 // --no-cross-namespace-refs; the operator sets it for spec.cluster.multitenant).
 func (w *worklist) denied(on cluster.Name, controllerName, from string, ref controller.SourceRef) (string, bool) {
+	if ref.Namespace == from {
+		return "", false
+	}
+	if seen := w.seen(on, controllerName); seen != nil {
+		return ref.String() + " is in another namespace than the object that reads it, and " + controllerName + " was seen to run with --no-cross-namespace-refs",
+			flagOn(seen.Args, "--no-cross-namespace-refs")
+	}
 	cf := w.prev.clusters[on]
-	if cf == nil || ref.Namespace == from {
+	if cf == nil {
 		return "", false
 	}
 	why := ""

@@ -508,6 +508,12 @@ func (w *worklist) absorb(a *placement.Applied) {
 			w.next.on(a.Target).record(o)
 		}
 		d := w.declared(o)
+		for _, made := range d.Objects {
+			if a.Makers == nil {
+				a.Makers = map[*kustomize.Object]object.Key{}
+			}
+			a.Makers[made] = o.Ref.Key()
+		}
 		objects = append(objects[:len(objects):len(objects)], d.Objects...)
 		w.recordSources(a, o, d)
 		for _, s := range d.Syncs {

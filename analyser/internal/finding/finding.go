@@ -13,6 +13,8 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/coverage"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/observed"
+	"github.com/gitops-reach/reach/analyser/internal/ownership"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
@@ -75,6 +77,11 @@ type Model struct {
 	// MissingDependencies and Dangling are references to what is not there.
 	MissingDependencies []MissingDependency
 	Dangling            []Dangling
+	// Ownership and Observed are what live clusters showed; Observed is nil when
+	// nobody looked.
+	Ownership *ownership.Result
+	Observed  *observed.Set
+	declared  map[clusterKey]int
 	// Unparsed are the considered files that are not YAML, with the reason.
 	Unparsed []Unparsed
 	// Secrets are the documents of the repository that are Secrets, or that
@@ -129,6 +136,12 @@ func Rules() []*Rule {
 		emptyBuildPrunes, helmReleaseUnderKubeConfig, hubRenderNonHelm, kustomizationUnderKubeConfig, pathMissing, peerAsymmetry, substitutionUndeclared, uncoveredPath,
 		mutableTag, privilegedSubject, plainValue,
 	}
+}
+
+// LiveRules are the rules about what live clusters showed, sorted by name. They
+// run only when somebody looked: a rule that could not look must not say 0.
+func LiveRules() []*Rule {
+	return []*Rule{kindNotServed, labelsDisagree, outlivedInventory, twoInventories}
 }
 
 // Run runs rules. Findings are sorted by severity, worst first, then rule,

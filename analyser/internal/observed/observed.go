@@ -219,7 +219,7 @@ type Manager struct {
 // Infrastructure is OpenShift's.
 type Infrastructure struct {
 	// Type is nil when there is no platformStatus.
-	Type                     *string
+	Type                   *string
 	Platform               string
 	ControlPlane, Topology string
 }

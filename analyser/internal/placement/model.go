@@ -107,6 +107,8 @@ type Applied struct {
 	// Objects are those of Result, with those that other objects make of
 	// themselves (a ResourceSet's).
 	Objects []*kustomize.Object
+	// Makers are the objects that make other objects of Objects of themselves.
+	Makers map[*kustomize.Object]object.Key
 	// Releases that this Sync applies.
 	Releases []*Release
 	// Below are the other manifests below Directory of a Sync that is blocked

@@ -11,6 +11,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/explanation"
 	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
+	"github.com/gitops-reach/reach/analyser/internal/platform"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
@@ -144,11 +145,14 @@ func place(p position.Position) (path string, line int32) { return clean(p.Path)
 
 func clusters(in []census.Cluster) []*reachv1.Cluster {
 	var out []*reachv1.Cluster
-	for _, c := range in {
-		out = append(out, &reachv1.Cluster{
+	for i := range in {
+		c := &in[i]
+		m := &reachv1.Cluster{
 			Name: string(c.Name), Kubeconfig: clean(c.KubeConfig), ControllerCluster: string(c.Controller), RunsFlux: c.RunsFlux,
-			Flavour: "unknown", Platform: "unknown", Evidence: clean(c.Evidence), Controllers: c.Controllers,
-		})
+			Flavour: platform.Unknown, Platform: platform.Unknown, Evidence: clean(c.Evidence), Controllers: c.Controllers,
+		}
+		seen(m, c)
+		out = append(out, m)
 	}
 	return out
 }

@@ -21,11 +21,12 @@ func stream(c *census.Census, send sender) error {
 		FilesInCommit: int32(c.FilesInCommit), BytesRead: c.BytesRead,
 		PlacementsByClass: map[string]int32{}, SyncsByState: map[string]int32{},
 		ObjectsByVerdict: map[string]int32{}, FindingsBySeverity: map[string]int32{}, NotConsidered: map[string]int32{},
+		LiveObjectsByMaker: map[string]int32{}, Abstentions: map[string]int32{},
 	}}
 	for k, n := range c.NotConsidered {
 		s.counts.NotConsidered[clean(k)] = int32(n)
 	}
-	for _, step := range []func() error{s.syncs, s.releases, s.placements, s.objects, s.files, s.findings, s.rules, s.coverage, s.summary} {
+	for _, step := range []func() error{s.syncs, s.releases, s.placements, s.objects, s.live, s.files, s.findings, s.rules, s.coverage, s.summary} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (s *streamer) syncs() error {
 			Namespace: clean(a.Sync.Object.Namespace), Name: clean(a.Sync.Object.Name), Path: clean(a.Path),
 			Source: clean(a.Sync.Source.String()), Class: classes[a.Class()], Target: string(a.Target),
 			State: states[a.State], Reason: a.Reason, Detail: clean(a.Detail), Trace: hops(a.Trace(s.c.Positions)),
-			Directory: clean(a.Directory), Prune: a.Sync.Prune,
+			Directory: clean(a.Directory), Prune: a.Sync.Prune, Live: liveState(s.c.Ownership.Syncs[a]),
 		}
 		if a.Blocked == nil {
 			m.Objects = int32(len(a.Objects))
@@ -68,7 +69,7 @@ func (s *streamer) releases() error {
 				Class: classes[r.Class], Target: string(r.Target), ReleaseName: clean(r.Release.ReleaseName),
 				ReleaseNamespace: clean(r.Release.ReleaseNamespace), StorageNamespace: clean(r.Release.StorageNamespace),
 				Chart: clean(chartText(r)), Trace: hops(r.Trace(s.c.Positions)), State: states[r.State], Reason: r.Reason,
-				Controller: clean(a.Controller()),
+				Controller: clean(a.Controller()), Live: liveState(s.c.Ownership.Releases[r]),
 			}
 			s.counts.Releases++
 			if err := s.send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Release{Release: m}}); err != nil {
@@ -116,16 +117,17 @@ func (s *streamer) placements() error {
 }
 
 func (s *streamer) objects() error {
-	for _, o := range s.c.Objects {
+	for i, o := range s.c.Objects {
+		v := s.c.Ownership.Verdicts[i]
 		m := &reachv1.Object{
 			Cluster: string(o.Cluster), ControllerCluster: string(o.ControllerCluster),
 			Controller: clean(o.Applied.Controller()), ControllerKind: o.Applied.Sync.Object.Kind,
 			Group: clean(o.Ref.Group), Version: clean(o.Ref.Version), Kind: clean(o.Ref.Kind), Namespace: clean(o.Ref.Namespace), Name: clean(o.Ref.Name),
 			Origin:  s.origin(o.Object),
-			Verdict: reachv1.VerdictKind_VERDICT_KIND_ABSTAIN, Reason: "not_asked", Class: classes[o.Class],
+			Verdict: verdicts[v.Kind], Reason: v.Reason, Detail: clean(v.Detail), Class: classes[o.Class],
 		}
 		s.counts.Objects++
-		s.counts.ObjectsByVerdict["abstain"]++
+		s.verdict(v)
 		if err := s.send(&reachv1.CensusResponse{Event: &reachv1.CensusResponse_Object{Object: m}}); err != nil {
 			return err
 		}

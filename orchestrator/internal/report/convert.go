@@ -52,6 +52,8 @@ func FromProto(m *reachv1.CensusResponse) any {
 		return placement(e.Placement)
 	case *reachv1.CensusResponse_Object:
 		return object(e.Object)
+	case *reachv1.CensusResponse_Live:
+		return liveObject(e.Live)
 	case *reachv1.CensusResponse_File:
 		return file(e.File)
 	case *reachv1.CensusResponse_Finding:
@@ -150,6 +152,7 @@ func clusters(in []*reachv1.Cluster) []Cluster {
 			RunsFlux: c.GetRunsFlux(), Flavour: c.GetFlavour(), Platform: c.GetPlatform(), Evidence: c.GetEvidence(),
 			Controllers: append([]string{}, c.GetControllers()...),
 		})
+		seen(&out[len(out)-1], c)
 	}
 	return out
 }
@@ -175,6 +178,9 @@ func counts(c *reachv1.Counts) Counts {
 		FindingsBySeverity:    ints(c.GetFindingsBySeverity()),
 		NotConsidered:         ints(c.GetNotConsidered()),
 		BytesRead:             c.GetBytesRead(),
+		LiveRecords:           int(c.GetLiveRecords()),
+		LiveObjectsByMaker:    ints(c.GetLiveObjectsByMaker()),
+		Abstentions:           ints(c.GetAbstentions()),
 	}
 }
 

@@ -19,7 +19,7 @@ func kustomization(s *reachv1.Sync) *Kustomization {
 		Path: s.GetPath(), Directory: s.GetDirectory(), Source: s.GetSource(),
 		Class: word(s.GetClass()), Target: s.GetTarget(),
 		State: word(s.GetState()), Reason: s.GetReason(), Detail: s.GetDetail(),
-		Prune: s.GetPrune(), Objects: int(s.GetObjects()), Trace: trace(s.GetTrace()),
+		Prune: s.GetPrune(), Objects: int(s.GetObjects()), Trace: trace(s.GetTrace()), Live: liveState(s.GetLive()),
 	}
 }
 
@@ -29,7 +29,7 @@ func helmRelease(r *reachv1.Release) *HelmRelease {
 		Class: word(r.GetClass()), Target: r.GetTarget(),
 		ReleaseName: r.GetReleaseName(), ReleaseNamespace: r.GetReleaseNamespace(),
 		StorageNamespace: r.GetStorageNamespace(), Chart: r.GetChart(), Controller: r.GetController(),
-		State: word(r.GetState()), Reason: r.GetReason(), Trace: trace(r.GetTrace()),
+		State: word(r.GetState()), Reason: r.GetReason(), Trace: trace(r.GetTrace()), Live: liveState(r.GetLive()),
 	}
 }
 
@@ -48,7 +48,7 @@ func object(o *reachv1.Object) *Object {
 		Controller: o.GetController(), ControllerKind: o.GetControllerKind(),
 		Group: o.GetGroup(), Version: o.GetVersion(), Kind: o.GetKind(),
 		Namespace: o.GetNamespace(), Name: o.GetName(), Class: word(o.GetClass()),
-		Origin: make([]Location, 0, len(o.GetOrigin())), Verdict: word(o.GetVerdict()), Reason: o.GetReason(),
+		Origin: make([]Location, 0, len(o.GetOrigin())), Verdict: word(o.GetVerdict()), Reason: o.GetReason(), Detail: o.GetDetail(),
 	}
 	for _, l := range o.GetOrigin() {
 		out.Origin = append(out.Origin, Location{Path: l.GetPath(), Line: int(l.GetLine())})

@@ -18,7 +18,11 @@ func fill(m protoreflect.Message) {
 		f := fields.Get(i)
 		switch {
 		case f.IsMap():
-			m.Mutable(f).Map().Set(protoreflect.ValueOfString("key").MapKey(), protoreflect.ValueOfInt32(7))
+			value := protoreflect.ValueOfInt32(7)
+			if f.MapValue().Kind() == protoreflect.StringKind {
+				value = protoreflect.ValueOfString("text")
+			}
+			m.Mutable(f).Map().Set(protoreflect.ValueOfString("key").MapKey(), value)
 		case f.IsList() && f.Message() != nil:
 			list := m.Mutable(f).List()
 			fill(list.AppendMutable().Message())
@@ -102,6 +106,7 @@ func TestEveryFieldArrives(t *testing.T) {
 		{&reachv1.Release{}, 0},
 		{&reachv1.Placement{}, 0},
 		{&reachv1.Object{}, 0},
+		{&reachv1.LiveObject{}, 0},
 		{&reachv1.File{}, 0},
 		{&reachv1.Finding{}, 1},     // Fingerprint, which the review fills in
 		{&reachv1.CoverageRow{}, 1}, // Cluster
@@ -158,9 +163,9 @@ func TestEverySummaryFieldArrives(t *testing.T) {
 		countLeaves(rule.ProtoReflect().Descriptor())
 	// More: schema and its file, tool (3), names, repository, role of a cluster,
 	// data (3), oracle (9), review (1 and a baseline of 4 and a suppression of 8),
-	// what is hidden (3).
+	// what is hidden (3), the keys of two maps of text (2).
 	// Less: the origin's URL, which is only for naming.
-	if has := countFields(reflect.TypeOf(c)); has != wants+11+25-1 {
+	if has := countFields(reflect.TypeOf(c)); has != wants+11+27-1 {
 		t.Errorf("header, summary and rule have %d fields, the record %d", wants, has)
 	}
 }

@@ -48,7 +48,7 @@ type lineFile struct {
 
 // dataFiles are the files of lines in the order of Handler's methods.
 var dataFiles = []string{
-	KustomizationsFile, HelmReleasesFile, PlacementsFile, ObjectsFile, FilesFile, FindingsFile, HiddenFile, CoverageFile, OracleFile,
+	KustomizationsFile, HelmReleasesFile, PlacementsFile, ObjectsFile, OwnershipFile, FilesFile, FindingsFile, HiddenFile, CoverageFile, OracleFile,
 }
 
 // CheckTarget reports why a report cannot be put at target: it exists and is not
@@ -198,6 +198,7 @@ func (f *Folder) Kustomization(r *Kustomization) error { return f.line(Kustomiza
 func (f *Folder) HelmRelease(r *HelmRelease) error     { return f.line(HelmReleasesFile, r) }
 func (f *Folder) Placement(r *Placement) error         { return f.line(PlacementsFile, r) }
 func (f *Folder) Object(r *Object) error               { return f.line(ObjectsFile, r) }
+func (f *Folder) Live(r *LiveObject) error             { return f.line(OwnershipFile, r) }
 func (f *Folder) File(r *File) error                   { return f.line(FilesFile, r) }
 func (f *Folder) Finding(r *Finding) error             { return f.line(FindingsFile, r) }
 func (f *Folder) Hidden(r *Hidden) error               { return f.line(HiddenFile, r) }

@@ -22,10 +22,11 @@ func small() []any {
 	}
 	return []any{
 		&h,
-		&Kustomization{Cluster: "hub-1", Name: "apps", State: "failed", Reason: "build_failed", Trace: []Hop{{Kind: "file", Path: "a", Line: 3}}},
+		&Kustomization{Cluster: "hub-1", Name: "apps", State: "failed", Reason: "build_failed", Trace: []Hop{{Kind: "file", Path: "a", Line: 3}}, Live: &LiveState{Ready: "True", Detail: "hub-1"}},
 		&HelmRelease{Cluster: "hub-1", Name: "web", Trace: []Hop{}},
 		&Placement{Path: "a|b.yaml", Class: "local", Cluster: "hub-1", Trace: []Hop{}},
 		&Object{Cluster: "hub-1", Kind: "Route", Group: "route.openshift.io", Origin: []Location{{"a", 1}}, Verdict: "abstain", Reason: "not_asked"},
+		&LiveObject{Cluster: "hub-1", Kind: "ConfigMap", Name: "a", Verdict: "not_in_inventory", Maker: "kubectl", Count: 1},
 		&File{Path: "<a>.yaml", Analysis: "unresolved", Reason: "build_failed"},
 		&Finding{Rule: "reach.flux.build_failed", Severity: "error", Path: "a", Line: 3, Count: 1, Message: "it `fails`", Trace: []Hop{}},
 		&Hidden{By: "suppression", Reason: "it is on its way", Expires: "2025-12-01", Finding: Finding{Rule: "reach.flux.build_failed", Severity: "error", Path: "b", Message: "it fails", Trace: []Hop{}}},
@@ -83,6 +84,7 @@ func (c *collector) Kustomization(r *Kustomization) error { return c.keep(r) }
 func (c *collector) HelmRelease(r *HelmRelease) error     { return c.keep(r) }
 func (c *collector) Placement(r *Placement) error         { return c.keep(r) }
 func (c *collector) Object(r *Object) error               { return c.keep(r) }
+func (c *collector) Live(r *LiveObject) error             { return c.keep(r) }
 func (c *collector) File(r *File) error                   { return c.keep(r) }
 func (c *collector) Finding(r *Finding) error             { return c.keep(r) }
 func (c *collector) Hidden(r *Hidden) error               { return c.keep(r) }

@@ -9,6 +9,7 @@ type Handler interface {
 	HelmRelease(*HelmRelease) error
 	Placement(*Placement) error
 	Object(*Object) error
+	Live(*LiveObject) error
 	File(*File) error
 	Finding(*Finding) error
 	Hidden(*Hidden) error
@@ -27,6 +28,7 @@ func (Ignore) Kustomization(*Kustomization) error { return nil }
 func (Ignore) HelmRelease(*HelmRelease) error     { return nil }
 func (Ignore) Placement(*Placement) error         { return nil }
 func (Ignore) Object(*Object) error               { return nil }
+func (Ignore) Live(*LiveObject) error             { return nil }
 func (Ignore) File(*File) error                   { return nil }
 func (Ignore) Finding(*Finding) error             { return nil }
 func (Ignore) Hidden(*Hidden) error               { return nil }
@@ -48,6 +50,8 @@ func Dispatch(h Handler, record any) error {
 		return h.Placement(r)
 	case *Object:
 		return h.Object(r)
+	case *LiveObject:
+		return h.Live(r)
 	case *File:
 		return h.File(r)
 	case *Finding:
@@ -84,6 +88,7 @@ func (t tee) Kustomization(r *Kustomization) error { return t.all(r) }
 func (t tee) HelmRelease(r *HelmRelease) error     { return t.all(r) }
 func (t tee) Placement(r *Placement) error         { return t.all(r) }
 func (t tee) Object(r *Object) error               { return t.all(r) }
+func (t tee) Live(r *LiveObject) error             { return t.all(r) }
 func (t tee) File(r *File) error                   { return t.all(r) }
 func (t tee) Finding(r *Finding) error             { return t.all(r) }
 func (t tee) Hidden(r *Hidden) error               { return t.all(r) }

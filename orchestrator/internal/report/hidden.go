@@ -32,8 +32,10 @@ func (o Oracle) Words() string {
 		n         int
 		one, many string
 	}{
-		{o.Differ, "1 differs", "%d differ"}, {o.OnlyTheirs, "1 only theirs", "%d only theirs"},
-		{o.OnlyOurs, "1 only ours", "%d only ours"}, {o.TheirsFailed, "1 failed on their side", "%d failed on their side"},
+		{o.Differ, "1 differs", "%d differ"},
+		{o.OnlyTheirs, "1 only theirs", "%d only theirs"},
+		{o.OnlyOurs, "1 only ours", "%d only ours"},
+		{o.TheirsFailed, "1 failed on their side", "%d failed on their side"},
 		{o.NotAsked, "1 more on clusters of which they say nothing", "%d more on clusters of which they say nothing"},
 	} {
 		switch {

@@ -102,6 +102,8 @@ func newRecord(name string) func() any {
 			return &Placement{}
 		case ObjectsFile:
 			return &Object{}
+		case OwnershipFile:
+			return &LiveObject{}
 		case FilesFile:
 			return &File{}
 		case FindingsFile:

@@ -44,6 +44,10 @@ func shapeOf(t reflect.Type) *shape {
 }
 
 func newShape(t reflect.Type, word string) *shape {
+	if t.Kind() == reflect.Pointer {
+		// What may be left out, and is never null.
+		return newShape(t.Elem(), word)
+	}
 	s := &shape{kind: t.Kind(), word: word}
 	switch s.kind {
 	case reflect.String:

@@ -47,6 +47,12 @@ func Rename(record any, f func(string) string) {
 }
 
 func (s *shape) rename(v reflect.Value, f func(string) string) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
 	switch s.kind {
 	case reflect.String:
 		if old := v.String(); !isWord(s.word, old) {
@@ -91,6 +97,12 @@ func Names(record any, f func(string)) {
 }
 
 func (s *shape) names(v reflect.Value, f func(string)) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
 	switch s.kind {
 	case reflect.String:
 		if !isWord(s.word, v.String()) {

@@ -2024,9 +2024,9 @@ type Cluster struct {
 	Platform    string   `protobuf:"bytes,6,opt,name=platform,proto3" json:"platform,omitempty"`
 	Evidence    string   `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	Controllers []string `protobuf:"bytes,8,rep,name=controllers,proto3" json:"controllers,omitempty"`
-	// What tells flavour and platform, and what was seen and tells nothing. Empty
-	// without facts about the cluster; flavour and platform are then empty too,
-	// and "unknown" when there are facts that do not tell.
+	// What tells flavour and platform, and what was seen and tells nothing. Both
+	// are "unknown" where nothing with authority tells, or signals contradict each
+	// other; without facts about the cluster there are no signals.
 	Signals []*Signal `protobuf:"bytes,9,rep,name=signals,proto3" json:"signals,omitempty"`
 	// What was asked for there and how that ended, sorted.
 	Readings []*ReadingResult `protobuf:"bytes,10,rep,name=readings,proto3" json:"readings,omitempty"`
