@@ -91,6 +91,16 @@ var complete = map[string]bool{
 	"ownership.jsonl": true,
 }
 
+// At puts the id of the commit in place of COMMIT in the facts and in what is
+// expected.
+func (c *Case) At(commit string) {
+	put := func(data []byte) []byte { return bytes.ReplaceAll(data, []byte("COMMIT"), []byte(commit)) }
+	c.Facts = put(c.Facts)
+	for name, data := range c.want {
+		c.want[name] = put(data)
+	}
+}
+
 // Diff compares a census with the expectation and returns what differs, for
 // people; nothing when all is as expected.
 func (c *Case) Diff(got Census) []string {
@@ -200,6 +210,9 @@ func same(want, got any) bool {
 			}
 		}
 		return true
+	}
+	if g, ok := got.([]any); ok && len(g) == 0 {
+		got = nil
 	}
 	if got == nil {
 		return want == nil || reflect.ValueOf(want).IsZero() || reflect.DeepEqual(want, []any{})

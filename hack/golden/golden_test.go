@@ -111,8 +111,9 @@ func folder(t *testing.T, reach string, c *Case) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		c.At(strings.TrimSpace(string(id)))
 		facts := filepath.Join(t.TempDir(), "facts.jsonl")
-		if err := os.WriteFile(facts, bytes.ReplaceAll(c.Facts, []byte("COMMIT"), bytes.TrimSpace(id)), 0o644); err != nil {
+		if err := os.WriteFile(facts, c.Facts, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, "--facts", facts)

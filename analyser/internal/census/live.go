@@ -54,7 +54,7 @@ func (w *worklist) unmet(met map[cluster.Name]bool) {
 			w.note("Facts are about the cluster %s, which this repository does not reach: a root or a spoke has another name, or none.", n)
 		}
 		on := w.req.Observed.On(n)
-		if on.Access != nil && on.Access.Outcome != observed.OK {
+		if !on.Answered() {
 			w.note("The cluster %s could not be read: %s.", n, cmp.Or(on.Access.Detail, string(on.Access.Outcome)))
 		}
 	}

@@ -318,6 +318,11 @@ func (c *Cluster) Scope(k object.GroupKind) object.Scope {
 	return object.ClusterScoped
 }
 
+// Answered reports that the server answered at all.
+func (c *Cluster) Answered() bool {
+	return c.Access == nil || c.Access.Outcome == OK || slices.ContainsFunc(c.Readings, func(r Reading) bool { return r.Outcome == OK })
+}
+
 // Covers is how the question for one object ended: OK when it would have been
 // seen, so that it is absent if it was not; else the reason why that cannot be
 // said, with the detail for people. The reading that says most counts.
@@ -325,10 +330,8 @@ func (c *Cluster) Covers(k object.Key) (Outcome, string) {
 	if c == nil {
 		return NotAsked, "nobody looked at this cluster"
 	}
-	if c.Access != nil && c.Access.Outcome != OK && c.Access.Outcome != "" {
-		return c.Access.Outcome, c.Access.Detail
-	}
-	best, detail := NotAsked, "nobody asked for "+k.GroupKind().String()
+	told := false
+	best, detail := c.unanswered(k.GroupKind())
 	for _, r := range c.Readings {
 		if r.GroupKind != k.GroupKind() || r.Namespace != "" && r.Namespace != k.Namespace || r.Name != "" && r.Name != k.Name {
 			continue
@@ -338,11 +341,20 @@ func (c *Cluster) Covers(k object.Key) (Outcome, string) {
 			return OK, r.Detail
 		case r.Outcome == OK:
 			// A list by label shows only what it selects.
-		case best == NotAsked:
-			best, detail = r.Outcome, r.Detail
+		case !told:
+			best, detail, told = r.Outcome, r.Detail, true
 		}
 	}
 	return best, detail
+}
+
+// unanswered is the outcome for a kind of which no reading tells. A server that
+// does not say its version may answer other questions.
+func (c *Cluster) unanswered(k object.GroupKind) (Outcome, string) {
+	if c.Access != nil && c.Access.Outcome != OK && c.Access.Outcome != "" {
+		return c.Access.Outcome, c.Access.Detail
+	}
+	return NotAsked, "nobody asked for " + k.String()
 }
 
 // CoversAll is Covers for every object of a kind.
@@ -350,18 +362,16 @@ func (c *Cluster) CoversAll(k object.GroupKind) (Outcome, string) {
 	if c == nil {
 		return NotAsked, "nobody looked at this cluster"
 	}
-	if c.Access != nil && c.Access.Outcome != OK && c.Access.Outcome != "" {
-		return c.Access.Outcome, c.Access.Detail
-	}
-	best, detail := NotAsked, "nobody asked for "+k.String()
+	told := false
+	best, detail := c.unanswered(k)
 	for _, r := range c.Readings {
 		switch {
 		case r.GroupKind != k || r.Name != "":
 		case r.Outcome == NotServed, r.Outcome == OK && r.Namespace == "" && r.Selector == "":
 			return OK, r.Detail
-		case r.Outcome != OK && best == NotAsked:
-			best, detail = r.Outcome, r.Detail
-		case r.Outcome == OK && best == NotAsked:
+		case r.Outcome != OK && !told:
+			best, detail, told = r.Outcome, r.Detail, true
+		case r.Outcome == OK && !told:
 			detail = k.String() + " was asked for in some namespaces only"
 		}
 	}
