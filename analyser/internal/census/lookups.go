@@ -177,16 +177,16 @@ func (w *worklist) kustomizeController(on cluster.Name) (version string, gates m
 			gates[g] = b
 		}
 	}
-	if seen := w.seen(on, "kustomize-controller"); seen != nil {
+	if seen := w.running(on, "kustomize-controller"); seen != nil {
 		version = cmp.Or(seen.Version, version)
 		maps.Copy(gates, seen.FeatureGates)
 	}
 	return version, gates, version != ""
 }
 
-// seen is a controller that was seen on a cluster; what runs there counts more
+// running is a controller that was seen on a cluster; what runs there counts more
 // than what the repository says.
-func (w *worklist) seen(on cluster.Name, name string) *observed.Controller {
+func (w *worklist) running(on cluster.Name, name string) *observed.Controller {
 	c := w.req.Observed.On(on)
 	if c == nil {
 		return nil
@@ -200,7 +200,7 @@ func (w *worklist) seen(on cluster.Name, name string) *observed.Controller {
 }
 
 func (w *worklist) noRemoteBases(on cluster.Name) bool {
-	if seen := w.seen(on, "kustomize-controller"); seen != nil {
+	if seen := w.running(on, "kustomize-controller"); seen != nil {
 		return flagOn(seen.Args, "--no-remote-bases")
 	}
 	if cf := w.prev.clusters[on]; cf != nil {

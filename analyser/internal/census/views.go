@@ -241,7 +241,7 @@ func (w *worklist) denied(on cluster.Name, controllerName, from string, ref cont
 	if ref.Namespace == from {
 		return "", false
 	}
-	if seen := w.seen(on, controllerName); seen != nil {
+	if seen := w.running(on, controllerName); seen != nil {
 		return ref.String() + " is in another namespace than the object that reads it, and " + controllerName + " was seen to run with --no-cross-namespace-refs",
 			flagOn(seen.Args, "--no-cross-namespace-refs")
 	}
