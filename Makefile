@@ -64,14 +64,32 @@ browser: ## what the tests of report.html need: Chromium and axe-core
 	sh hack/browser/setup.sh
 
 .PHONY: test
-test: build canary browser strace ## every test
+test: build canary browser strace live-programs ## every test
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) test -timeout=40m ./...
 	cd hack/agreement && $(GO) vet . && $(GO) test .
 
 .PHONY: strace
 strace: # what hack/strace needs; without it that test is skipped, and says so
 	@command -v strace >/dev/null || apt-get install -y -qq strace >/dev/null 2>&1 || echo "strace is not there: its test is skipped"
+
+.PHONY: live
+live: ## the tests against real hubs and spokes (hack/live/README.md); not yet part of make test
+	$(GO) run ./hack/live build
+	$(GO) test -tags live -timeout=60m ./hack/live/...
+
+.PHONY: live-programs
+live-programs: # a real API server and kubectl, built once; takes five minutes and more
+	$(GO) run ./hack/live clusters
+
+.PHONY: live-up
+live-up: ## two real hubs and two real spokes that stay up, and their kubeconfigs
+	$(GO) build -o $(BIN)/live ./hack/live
+	$(BIN)/live up
+
+.PHONY: live-down
+live-down: ## end them
+	$(BIN)/live down
 
 .PHONY: agreement
 agreement: ## count, object by object, where kustomize, Flux and git build the same
