@@ -37,6 +37,18 @@ var glossary = map[string]string{
 	"hook":           "a Helm hook: no inventory lists those",
 	"malformed_id":   "an entry of the inventory cannot be read",
 
+	"flux":          "an inventory lists it, and the commit does not declare it",
+	"owner":         "its ownerReferences lead to an object that an inventory lists",
+	"flux_leftover": "Flux applied it, and no inventory lists it any more",
+	"helm":          "a Helm release that no HelmRelease of the census stands behind",
+	"argocd":        "Argo CD tracks it",
+	"sveltos":       "Sveltos deployed it",
+	"kubectl":       "the newest entry of managedFields is kubectl's",
+	"ci":            "the newest entry of managedFields is that of a pipeline",
+	"controller":    "another program made it, by managedFields",
+	"system":        "a part of Kubernetes or of the distribution; folded together",
+	"unknown":       "nothing tells who made it",
+
 	"resolved":      "everything is known",
 	"failed":        "the build fails",
 	"path_missing":  "its path does not exist in the source",

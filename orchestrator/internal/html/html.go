@@ -60,7 +60,7 @@ func (refusing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // own is the text of the program itself in the page.
 func own() string {
-	return asset("head.tmpl") + asset("parts.tmpl") + asset("style.css") + asset("app.js") + rules.Text + glossaryText()
+	return asset("head.tmpl") + asset("parts.tmpl") + asset("live.tmpl") + asset("style.css") + asset("app.js") + rules.Text + glossaryText()
 }
 
 // New returns the handler that has written the page to w when End returns.

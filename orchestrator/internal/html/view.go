@@ -45,6 +45,8 @@ type view struct {
 	MoreDefects int
 	LeftOut     leftOut
 
+	// Live is what was seen on clusters, nil when none was asked.
+	Live      *liveView
 	ByCluster []verdictRow
 	Abstained []tally
 	Unowned   []*report.Object
@@ -186,6 +188,7 @@ func (p *page) view() *view {
 	v.Plain.Objects, v.Plain.MoreObjects = p.objects, c.Objects-len(p.objects)
 	v.Plain.Findings = p.findings[min(len(p.findings), shownFindings):]
 	v.Plain.MoreFound = p.tables.nFindings - len(p.findings)
+	v.Live = p.live()
 	for _, name := range slices.Sorted(maps.Keys(p.verdicts)) {
 		by := p.verdicts[name]
 		v.ByCluster = append(v.ByCluster, verdictRow{name, by["in_inventory"], by["not_in_inventory"], by["abstain"]})

@@ -37,9 +37,11 @@ func (p *page) End(c *report.Census) error {
 		return err
 	}
 	p.header()
+	p.reconciled()
 	p.coverage()
 	p.placements()
 	p.kustomizations()
+	p.ownership()
 	p.oracle()
 	p.findings()
 	p.notAnalysed()
@@ -49,8 +51,7 @@ func (p *page) End(c *report.Census) error {
 
 // The classes and states of the contract in the order in which they are shown.
 var (
-	classes  = []string{"local", "remote_direct", "remote_hub_render", "uncovered", "unresolved"}
-	verdicts = []string{"in_inventory", "not_in_inventory", "abstain"}
+	classes = []string{"local", "remote_direct", "remote_hub_render", "uncovered", "unresolved"}
 )
 
 // line writes a line; an error of the writer shows in Flush.
@@ -136,9 +137,8 @@ func (p *page) placements() {
 				fmt.Sprint(by["remote_direct"]), fmt.Sprint(by["remote_hub_render"]), fmt.Sprint(by["unresolved"]))
 		}
 	}
-	p.line("\nObjects: %d (%s).", c.Objects, tally(c.ObjectsByVerdict, verdicts))
-	if len(p.AbstainedFor) > 0 {
-		p.line("Abstained because: %s.", tally(p.AbstainedFor, byCount(p.AbstainedFor)))
+	if !p.Census.Asked() {
+		p.verdicts()
 	}
 }
 

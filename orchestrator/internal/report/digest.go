@@ -9,6 +9,7 @@ import (
 const (
 	keptTroubled = 200
 	keptExamples = 10
+	keptForeign  = 200
 )
 
 // Digest is a handler that keeps what a summary shows: the whole of census.json
@@ -33,6 +34,9 @@ type Digest struct {
 	Defects []*OracleRow
 	// Landed counts placements by cluster, then class.
 	Landed map[string]map[string]int
+	// Foreign are the first live objects that nothing of Flux made and that are no
+	// part of the system.
+	Foreign []*LiveObject
 	// UnresolvedFor counts unresolved files by reason, AbstainedFor objects.
 	UnresolvedFor, AbstainedFor map[string]int
 }
@@ -67,6 +71,16 @@ func (d *Digest) Placement(p *Placement) error {
 func (d *Digest) Object(o *Object) error {
 	if o.Verdict == "abstain" {
 		d.AbstainedFor[o.Reason]++
+	}
+	return nil
+}
+
+func (d *Digest) Live(o *LiveObject) error {
+	if !o.Foreign() {
+		return nil
+	}
+	if len(d.Foreign) < keptForeign {
+		d.Foreign = append(d.Foreign, o)
 	}
 	return nil
 }

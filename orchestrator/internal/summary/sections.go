@@ -212,18 +212,6 @@ func (p *printer) stateOf(state string) string {
 	return padded
 }
 
-func (p *printer) ownership(d *report.Digest) {
-	c := d.Census.Counts
-	asked := c.Objects - d.AbstainedFor["not_asked"]
-	if asked <= 0 {
-		return
-	}
-	p.heading("Ownership", "%s", tally(c.ObjectsByVerdict, []string{"in_inventory", "not_in_inventory", "abstain"}))
-	if len(d.AbstainedFor) > 0 {
-		p.text(2, "abstained because: "+tally(d.AbstainedFor, byCount(d.AbstainedFor)))
-	}
-}
-
 func (p *printer) notAnalysed(d *report.Digest) {
 	kinds, objects := map[string]int{}, 0
 	var best *report.Pack

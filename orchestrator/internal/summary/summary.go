@@ -46,6 +46,7 @@ func Text(w io.Writer, d *report.Digest, o Options) error {
 	}
 	p.Width = min(p.tableWidth, 100)
 	p.commit(d)
+	p.reconciled(d)
 	p.clusters(d)
 	p.coverage(d)
 	p.placements(d)
