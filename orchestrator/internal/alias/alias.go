@@ -34,6 +34,8 @@ type Known struct {
 	// "cluster".
 	Clusters   map[string]string
 	Repository Repository
+	// Domains are DNS names of clusters.
+	Domains []string
 }
 
 // pairs lists the mapping as one, clusters first and sorted.
@@ -72,7 +74,7 @@ func (m Mapping) Over(n Mapping) Mapping {
 
 // Complete returns m with an alias for each name that is known and has none: the
 // one that it had before, as long as that can still do its work, else a default:
-// hub-1, spoke-2, cluster-3, repository, owner, git-host. Names of a role are
+// hub-1, spoke-2, cluster-3, repository, owner, git-host, domain-4. Names of a role are
 // numbered in their sorted order, so that the same names give the same aliases,
 // and around the numbers and words that are taken. No alias that is chosen here
 // holds a real name. Owners, hosts and repositories whose names are ordinary
@@ -101,6 +103,11 @@ func (m Mapping) Complete(before Mapping, known Known) (Mapping, error) {
 	for _, ref := range known.references() {
 		if _, cluster := known.Clusters[ref]; !cluster && !out.has(ref) {
 			add(out.Words, ref, "kubeconfig", true)
+		}
+	}
+	for _, domain := range slices.Sorted(slices.Values(known.Domains)) {
+		if _, cluster := known.Clusters[domain]; !cluster && !out.has(domain) && strings.Contains(domain, ".") {
+			add(out.Words, domain, "domain", true)
 		}
 	}
 	// From here on all real names are in view, those without an alias included.

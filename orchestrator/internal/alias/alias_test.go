@@ -326,3 +326,17 @@ func TestPacksAreOrdinary(t *testing.T) {
 		}
 	}
 }
+
+func TestDomains(t *testing.T) {
+	m, err := Mapping{}.Complete(Mapping{}, Known{Clusters: map[string]string{"east": "hub"}, Domains: []string{"apps.east.corp.example", "word"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := m.Replacer().Replace("shop.apps.east.corp.example on east, a word")
+	if want := "shop.domain-1 on hub-1, a word"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if m.Check().Value("https://shop.apps.east.corp.example/") == "" {
+		t.Error("a domain is not looked for")
+	}
+}

@@ -357,6 +357,11 @@ func (c *census) names(r *stream.Recording) (names, error) {
 		return names{mode: "real", repository: repository.String(), replace: func(s string) string { return s }}, nil
 	}
 	known := alias.Known{Clusters: r.Clusters, Repository: repository}
+	for _, cluster := range r.Summary.GetClusters() {
+		for _, domain := range cluster.GetShape().GetIngressDomains() {
+			known.Domains = append(known.Domains, domain)
+		}
+	}
 	for _, s := range c.config.Clusters {
 		if known.Clusters[s.Name] == "" {
 			known.Clusters[s.Name] = "cluster"
