@@ -79,7 +79,7 @@ func (p *page) notRead() {
 			if len(kinds) > shownKinds {
 				kinds, more = kinds[:shownKinds], fmt.Sprintf(" and %d more", len(kinds)-shownKinds)
 			}
-			p.row(code(cluster.Name), plain(strings.ReplaceAll(f.Outcome, "_", " ")+": "+f.Detail), fmt.Sprint(len(f.Kinds)), codes(kinds)+more)
+			p.row(code(cluster.Name), plain(strings.TrimSuffix(strings.ReplaceAll(f.Outcome, "_", " ")+": "+f.Detail, ": ")), fmt.Sprint(len(f.Kinds)), codes(kinds)+more)
 		}
 	}
 }

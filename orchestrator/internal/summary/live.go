@@ -62,7 +62,11 @@ func (p *printer) ownership(d *report.Digest) {
 			if i == shownFailed {
 				break
 			}
-			p.text(2, report.Printable(fmt.Sprintf("not read on %s, %s: %s (%s)", cluster.Name, strings.ReplaceAll(f.Outcome, "_", " "), some(f.Kinds, 4), f.Detail)))
+			words := fmt.Sprintf("not read on %s, %s: %s", cluster.Name, strings.ReplaceAll(f.Outcome, "_", " "), some(f.Kinds, 4))
+			if f.Detail != "" {
+				words += " (" + f.Detail + ")"
+			}
+			p.text(2, report.Printable(words))
 		}
 	}
 }
