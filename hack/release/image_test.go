@@ -111,7 +111,14 @@ func TestRunsInAnEmptyRoot(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Every container has one.
+	// Every container has a /proc, and one with a read-only root a --tmpfs /tmp.
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(tmp, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
 	proc := filepath.Join(dir, "proc")
 	if err := os.Mkdir(proc, 0o755); err != nil {
 		t.Fatal(err)
@@ -136,7 +143,7 @@ func TestRunsInAnEmptyRoot(t *testing.T) {
 		}
 	}
 	written, err := os.ReadDir(dir)
-	if err != nil || len(written) != 4 {
+	if err != nil || len(written) != 5 {
 		t.Errorf("the root holds %v (%v)", written, err)
 	}
 }
