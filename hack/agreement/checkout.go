@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gitops-reach/reach/hack/dump"
+	"github.com/gitops-reach/reach/oracle/render"
 )
 
 // checkout is what a source's artifact holds, on disk.
@@ -63,39 +64,8 @@ func (c *checkout) lay(v dump.View, read func(origin string) ([]byte, error), ve
 	return nil
 }
 
-// keep returns a function that puts the kustomization files of a directory
-// back as they are now: Flux's generator rewrites them in place.
-func keep(dir string) func() error {
-	before := map[string][]byte{}
-	for _, name := range kustomizationFiles {
-		if content, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-			before[name] = content
-		}
-	}
-	return func() error {
-		for _, name := range kustomizationFiles {
-			p := filepath.Join(dir, name)
-			i, err := os.Lstat(p)
-			content, had := before[name]
-			switch {
-			case had:
-				if err := os.WriteFile(p, content, 0o644); err != nil {
-					return err
-				}
-			case err == nil && i.Mode().IsRegular():
-				if err := os.Remove(p); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-}
-
-var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
 func isKustomizationFile(p string) bool {
-	for _, n := range kustomizationFiles {
+	for _, n := range render.KustomizationFiles {
 		if path.Base(p) == n {
 			return true
 		}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gitops-reach/reach/hack/dump"
+	"github.com/gitops-reach/reach/oracle/render"
 )
 
 // state are the ConfigMaps and Secrets of a cluster, by "Kind/namespace/name",
@@ -51,7 +52,7 @@ func configs(reply *dump.Reply) states {
 	return out
 }
 
-func (s state) client() client.Client { return &held{objects: s} }
+func (s state) client() client.Client { return render.Cluster(s) }
 
 // text is what a Kustomization reads for substitution.
 func (s state) text(object json.RawMessage, namespace string) string {

@@ -66,7 +66,7 @@ func Compare(f *File, ours []*report.Kustomization) *Comparison {
 		if !slices.Contains(left[[2]string{k.Namespace, k.Name}], k) {
 			continue
 		}
-		if !anywhere && !asked[k.Cluster] {
+		if !anywhere && !asked[k.Cluster] || belowUnrendered(f, k) {
 			c.Oracle.NotAsked++
 			continue
 		}
@@ -79,6 +79,20 @@ func Compare(f *File, ours []*report.Kustomization) *Comparison {
 	})
 	c.count()
 	return c
+}
+
+// belowUnrendered reports whether our trace of a Kustomization goes over one that
+// the other side has and did not render: it cannot know what lies below.
+func belowUnrendered(f *File, k *report.Kustomization) bool {
+	for _, h := range k.Trace {
+		for i := range f.Rows {
+			r := &f.Rows[i]
+			if h.Kind == "kustomization" && r.State != Rendered && h.Name == r.Namespace+"/"+r.Name && (h.Cluster == r.Cluster || r.Cluster == "") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func side(k *report.Kustomization) report.Side {

@@ -36,7 +36,7 @@ func (o Oracle) Words() string {
 		{o.OnlyTheirs, "1 only theirs", "%d only theirs"},
 		{o.OnlyOurs, "1 only ours", "%d only ours"},
 		{o.TheirsFailed, "1 failed on their side", "%d failed on their side"},
-		{o.NotAsked, "1 more on clusters of which they say nothing", "%d more on clusters of which they say nothing"},
+		{o.NotAsked, "1 more not looked at by them", "%d more not looked at by them"},
 	} {
 		switch {
 		case c.n == 1:

@@ -110,7 +110,8 @@ type Oracle struct {
 	// TheirsFailed could not be compared.
 	TheirsFailed int `json:"theirs_failed"`
 	// NotAsked are Kustomizations of clusters of which the other side says
-	// nothing at all; they are not part of Kustomizations.
+	// nothing at all, and those below one that it did not render; they are not
+	// part of Kustomizations.
 	NotAsked int `json:"not_asked"`
 }
 
