@@ -116,6 +116,9 @@ func newWorklist(ctx context.Context, snap *snapshot.Snapshot, req *Request) *wo
 		suspected: map[*controller.Result][]*kustomize.Object{},
 		progress:  func(string, int64, int64, string) {},
 	}
+	if req.NoShortcuts {
+		w.docs.ByLibrary()
+	}
 	if req.Progress != nil {
 		w.progress = func(phase string, done, total int64, unit string) {
 			req.Progress(Progress{phase, done, total, unit})

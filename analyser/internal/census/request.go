@@ -39,6 +39,9 @@ type Request struct {
 	Observed *observed.Set
 	// Engines are the reconciliation engines to look for.
 	Engines []controller.Engine
+	// NoShortcuts parses every document with the YAML library, substitutes every
+	// object by way of its text and shares no builds. The result is the same.
+	NoShortcuts bool
 	// Progress is called now and then, from one goroutine at a time; nil for
 	// none.
 	Progress func(Progress)

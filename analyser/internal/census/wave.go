@@ -78,7 +78,9 @@ func (w *worklist) plan(a *placement.Applied, view *controller.View, engine cont
 		s.Variables.Declared, s.Variables.Always, s.Variables.Hidden)
 	b := w.builders[view.Key]
 	if b == nil {
-		b = kustomize.NewBuilderWith(view.Snapshot, w.docs, w.req.Limits.Build)
+		options := w.req.Limits.Build
+		options.Unshared, options.NoShortcuts = w.req.NoShortcuts, w.req.NoShortcuts
+		b = kustomize.NewBuilderWith(view.Snapshot, w.docs, options)
 		w.builders[view.Key] = b
 	}
 	return key, func() *controller.Result { return engine.Build(b, s, vars, complete, strict) }

@@ -65,7 +65,11 @@ func (r *Reader) document(text []byte, l *lines, only bool) (*Document, *Error) 
 		return nil, err
 	}
 	content, w := (*yaml.Node)(nil), walk{limits: r.limits, lines: l}
-	if n, plain := r.plainTree(text, l); plain {
+	n, plain := (*yaml.Node)(nil), false
+	if !r.byLibrary {
+		n, plain = r.plainTree(text, l)
+	}
+	if plain {
 		if n == nil {
 			return nil, nil
 		}

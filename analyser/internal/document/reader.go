@@ -14,6 +14,8 @@ import (
 type Reader struct {
 	positions *position.Set
 	limits    Limits
+	// byLibrary parses everything with the YAML library.
+	byLibrary bool
 
 	mu    sync.Mutex
 	files map[fileKey]*cached
@@ -46,6 +48,11 @@ func NewReader(positions *position.Set, limits Limits) *Reader {
 		files:     map[fileKey]*cached{},
 	}
 }
+
+// ByLibrary makes the reader parse everything with the YAML library. What it
+// reads is the same; that is what this is for. It must be called before the
+// reader is used.
+func (r *Reader) ByLibrary() { r.byLibrary = true }
 
 // Positions returns the set that the reader's nodes refer to.
 func (r *Reader) Positions() *position.Set { return r.positions }

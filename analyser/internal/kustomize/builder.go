@@ -42,6 +42,8 @@ type Options struct {
 	// Unshared builds every layer and target anew, however often it is used: it
 	// shows that sharing changes nothing.
 	Unshared bool
+	// NoShortcuts makes an engine substitute every object by way of its text.
+	NoShortcuts bool
 }
 
 // NewBuilder returns a builder over a view. Documents are read through docs,
@@ -66,6 +68,9 @@ func NewBuilderWith(view *snapshot.Snapshot, docs *document.Reader, options Opti
 		readsOf: map[readsKey]*reads{},
 	}
 }
+
+// Options are those that the builder was made with.
+func (b *Builder) Options() Options { return b.options }
 
 func (b *Builder) cachedLayer(key layerKey) *layer {
 	b.mu.Lock()

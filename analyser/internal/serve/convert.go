@@ -25,6 +25,7 @@ func request(m *reachv1.CensusRequest) census.Request {
 	}, Build: kustomize.Options{
 		MaxDepth: int(m.GetLimits().GetMaxLayerDepth()), MaxObjects: int(m.GetLimits().GetMaxBuildObjects()),
 	}}}
+	r.NoShortcuts = m.GetNoShortcuts()
 	for _, x := range m.GetRoots() {
 		r.Roots = append(r.Roots, placement.Root{
 			Cluster: cluster.Name(x.GetCluster()), Path: x.GetPath(), Namespace: x.GetNamespace(), Name: x.GetName(),

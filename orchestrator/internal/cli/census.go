@@ -35,6 +35,7 @@ type censusFlags struct {
 
 	requireSeal string
 	limits      *reachv1.Limits
+	noShortcuts bool
 }
 
 func censusCommand(s streams, start starter) *cobra.Command {
@@ -127,6 +128,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above
 	flags.StringVar(&f.gitDir, "git-dir", "", "git directory `DIR`, in place of REPO")
 	flags.StringVar(&f.stats, "stats", "", "write time and peak memory of both processes to `FILE`, as JSON")
 	flags.StringVar(&f.trace, "trace", "", "write when both processes did what to `FILE`, in the Chrome trace event format")
+	flags.BoolVar(&f.noShortcuts, "no-shortcuts", false, "parse and substitute everything the long way; the report is the same, only slower")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the analyser logs")
 	sealFlag(flags, &f.requireSeal)
 	f.limits = &reachv1.Limits{}
@@ -214,6 +216,7 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 	}
 	c.request = c.config.Request(roots...)
 	c.request.Revision = f.rev
+	c.request.NoShortcuts = f.noShortcuts
 	applyLimits(f.limits, c.request.Limits)
 	c.access, err = newAccess(f.access, s.env)
 	return c, err

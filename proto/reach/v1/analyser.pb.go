@@ -244,7 +244,11 @@ type CensusRequest struct {
 	// Zero values mean the default of each limit.
 	Limits *Limits `protobuf:"bytes,7,opt,name=limits,proto3" json:"limits,omitempty"`
 	// Do not send Progress.
-	NoProgress    bool `protobuf:"varint,8,opt,name=no_progress,json=noProgress,proto3" json:"no_progress,omitempty"`
+	NoProgress bool `protobuf:"varint,8,opt,name=no_progress,json=noProgress,proto3" json:"no_progress,omitempty"`
+	// Take no shortcuts: parse every document with the YAML library, substitute
+	// every object by way of its text, share no builds. The answer is the same,
+	// byte for byte; it shows that the shortcuts change nothing.
+	NoShortcuts   bool `protobuf:"varint,9,opt,name=no_shortcuts,json=noShortcuts,proto3" json:"no_shortcuts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -331,6 +335,13 @@ func (x *CensusRequest) GetLimits() *Limits {
 func (x *CensusRequest) GetNoProgress() bool {
 	if x != nil {
 		return x.NoProgress
+	}
+	return false
+}
+
+func (x *CensusRequest) GetNoShortcuts() bool {
+	if x != nil {
+		return x.NoShortcuts
 	}
 	return false
 }
@@ -1299,7 +1310,7 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\bSealWall\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06stands\x18\x02 \x01(\bR\x06stands\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xe5\x02\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\x88\x03\n" +
 	"\rCensusRequest\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\tR\brevision\x12$\n" +
 	"\x05roots\x18\x02 \x03(\v2\x0e.reach.v1.RootR\x05roots\x121\n" +
@@ -1309,7 +1320,8 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\x05facts\x18\x06 \x03(\v2\x16.reach.v1.ClusterFactsR\x05facts\x12(\n" +
 	"\x06limits\x18\a \x01(\v2\x10.reach.v1.LimitsR\x06limits\x12\x1f\n" +
 	"\vno_progress\x18\b \x01(\bR\n" +
-	"noProgress\"\xd3\x01\n" +
+	"noProgress\x12!\n" +
+	"\fno_shortcuts\x18\t \x01(\bR\vnoShortcuts\"\xd3\x01\n" +
 	"\rSourceMapping\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
