@@ -316,7 +316,15 @@ func (w *worklist) decide(a *placement.Applied) {
 			Detail: "the object is applied to " + string(a.Cluster) + ", where nothing shows that kustomize-controller runs",
 		}
 	}
+	if b := a.Result; a.State == placement.Resolved && b.Failure == nil && b.Unresolved != nil {
+		// What is listed is the best that is known.
+		a.Reason, a.Detail, a.Pos = b.Unresolved.Code, partly+b.Unresolved.Message, b.Unresolved.Pos
+	}
 }
+
+// partly begins the detail of a resolved Sync, and of its placements, when something
+// about its objects cannot be told.
+const partly = "unresolved in part: "
 
 // noKey says that a kubeconfig Secret has none of the keys that are read.
 func noKey(ref controller.KubeConfigRef) placement.Outcome {

@@ -334,8 +334,8 @@ func (e *explainer) record(n *yaml.Node) *kustomize.Record {
 }
 
 func (e *explainer) unknown(n *yaml.Node) bool {
-	_, ok := e.Object.Unknown[n]
-	return ok
+	name, ok := e.Object.Unknown[n]
+	return ok && name != kustomize.Concealed
 }
 
 // chain fills in what set a field and what that overrode.

@@ -125,6 +125,9 @@ func (e *explainer) value(p fieldpath.Path, n *yaml.Node, secret bool) Value {
 		v.Text = "[]"
 		return v
 	}
+	if o.Unknown[n] == kustomize.Concealed {
+		return Value{Secret: true}
+	}
 	v.Text, v.Unknown = n.Value, o.Unknown[n]
 	if v.Unknown != "" && e.Variables[v.Unknown].Secret {
 		v = Value{Secret: true, Unknown: v.Unknown}

@@ -142,6 +142,8 @@ func (o *Build) fail(f *Failure) {
 // Flux turns that into a failed build: so does this.
 func (r *run) top(out *Build, f *kfile) {
 	t := r.newTarget(f, nil, nil, f.k.BuildMetadata)
+	acc := newAccumulation()
+	defer func() { out.conceal(acc.list, t.secrets) }()
 	defer func() {
 		if v := recover(); v != nil {
 			if failure, ok := v.(*Failure); ok {
@@ -159,12 +161,13 @@ func (r *run) top(out *Build, f *kfile) {
 		out.fail(failure)
 		return
 	}
-	acc, err := t.accumulate(newAccumulation())
+	built, err := t.accumulate(acc)
 	out.External = mergeExternal(out.External, t.outside.external)
 	if err != nil {
 		out.fail(wrap(err, codeUnsupported, f.base, "kustomize cannot build this layer"))
 		return
 	}
+	acc = built
 	objects, err := t.finish(acc)
 	if err != nil {
 		out.fail(wrap(err, codeUnsupported, f.base, "kustomize cannot finish the build"))

@@ -3,6 +3,8 @@ package kustomize
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
 
@@ -63,6 +65,7 @@ func (t *target) component(acc *accumulation, dir, written string, pos position.
 	out, err := c.accumulate(acc)
 	t.outside = c.outside
 	t.height = max(t.height, c.height+1)
+	t.secrets.add(slices.Collect(maps.Keys(c.secrets))...)
 	t.visit(c.order...)
 	if err != nil {
 		return nil, wrap(err, codeUnsupported, pos, "the component cannot be run")

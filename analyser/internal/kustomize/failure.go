@@ -35,6 +35,7 @@ const (
 	codeRemoteInput      = "remote_input"
 	codeNameReference    = "bad_name_reference"
 	codeVariable         = "bad_variable"
+	codeSecretIdentity   = "secret_identity"
 )
 
 // undecidable are the failures that objects from outside the snapshot could

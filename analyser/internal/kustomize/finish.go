@@ -34,6 +34,11 @@ func (t *target) finish(acc *accumulation) ([]*Object, error) {
 			return nil, err
 		}
 	}
+	for _, v := range acc.vars.AsSlice() {
+		if found, _ := varTarget(acc, v); found != nil && v.ObjRef.Kind == "Secret" && secretPath(v.FieldRef.FieldPath) {
+			t.secrets.add(hidden(found.res.YNode())...)
+		}
+	}
 	if err := t.tolerate(acc.resolveVars()); err != nil {
 		return nil, err
 	}
@@ -137,8 +142,9 @@ func varTarget(acc *accumulation, v types.Var) (*entry, int) {
 
 // resolveVars replaces $(NAME) in the fields that may hold it.
 func (acc *accumulation) resolveVars() error {
-	values := map[string]any{}
+	values, secret := map[string]any{}, false
 	for _, v := range acc.vars.AsSlice() {
+		secret = secret || v.ObjRef.Kind == "Secret" && secretPath(v.FieldRef.FieldPath)
 		value, err := acc.varValue(v)
 		if err != nil {
 			return err
@@ -164,6 +170,7 @@ func (acc *accumulation) resolveVars() error {
 			if err := r.ApplyFilter(refvar.Filter{MappingFunc: value, FieldSpec: spec}); err != nil {
 				return fail(codeVariable, e.origin, "variables cannot be replaced in "+spec.Path+" of "+idString(r.CurId()))
 			}
+			e.touched = e.touched || secret
 			e.noteEach(Cause{}, acc.varCause)
 		}
 	}

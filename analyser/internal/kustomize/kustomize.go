@@ -134,6 +134,9 @@ type Object struct {
 	// UnknownIdentity reports that apiVersion, kind, name or namespace is among
 	// them.
 	UnknownIdentity bool
+	// Conceals reports that a value from a Secret came into Node and does not stand
+	// there: the text has Concealed in its place, and Unknown holds the scalar.
+	Conceals bool
 	// Unwritable is why kustomize cannot write the object; nil for all Objects.
 	Unwritable *Failure
 	// History is what the steps of the build did to each value; nil when the

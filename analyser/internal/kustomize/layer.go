@@ -3,6 +3,7 @@ package kustomize
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -26,6 +27,7 @@ type layer struct {
 	// of layers are below it: a layer that was built before counts as if it were
 	// built again, so that a limit does not depend on what was built before.
 	cost, height int
+	secrets      secrets
 }
 
 // outside is what a layer has from outside the snapshot, and what cannot be
@@ -79,6 +81,8 @@ type target struct {
 	closure map[string]bool
 	order   []string // of closure
 	height  int      // levels of layers and components below
+	// secrets are those of this target and of all below.
+	secrets secrets
 }
 
 // accumulation is what a target works on (upstream: ResAccumulator). A
@@ -146,7 +150,7 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 // build accumulates the target into a layer.
 func (t *target) build() *layer {
 	acc, err := t.accumulate(newAccumulation())
-	l := &layer{outside: t.outside, closure: t.order, height: t.height}
+	l := &layer{outside: t.outside, closure: t.order, height: t.height, secrets: t.secrets}
 	if err != nil {
 		l.err = wrap(err, codeUnsupported, t.file.base, "kustomize cannot build this layer")
 		return l
@@ -338,6 +342,7 @@ func (t *target) accumulateLayer(acc *accumulation, ids map[idKey]bool, dir, wri
 	l := t.layer(dir, t.chain, origin, t.metadata)
 	t.visit(l.closure...)
 	t.height = max(t.height, l.height+1)
+	t.secrets.add(slices.Collect(maps.Keys(l.secrets))...)
 	t.outside.add(l.outside)
 	if l.err != nil {
 		return wrap(l.err, codeUnsupported, pos, "the layer cannot be built")

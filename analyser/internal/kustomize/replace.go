@@ -39,7 +39,9 @@ func (t *target) replacements(*accumulation) ([]transformer, error) {
 	}
 	tr := t.builtin("ReplacementTransformer", "replacements", func(m *resources) error {
 		for _, r := range list {
-			if err := m.replace(r); err != nil {
+			taken, err := m.replace(r)
+			t.secrets.add(taken...)
+			if err != nil {
 				return err
 			}
 		}
@@ -94,8 +96,9 @@ func (t *target) replacementFile(path string, pos position.Pos) ([]placedReplace
 }
 
 // replace applies one replacement and records what it changed. The filter does
-// not tell which objects it selects, so objects are compared.
-func (m *resources) replace(r placedReplacement) error {
+// not tell which objects it selects, so objects are compared. It returns the
+// values of Secrets that came into other objects.
+func (m *resources) replace(r placedReplacement) (secrets []string, err error) {
 	// The filter fills in defaults: it gets a copy.
 	c := r.Replacement
 	if c.Source != nil {
@@ -117,9 +120,9 @@ func (m *resources) replace(r placedReplacement) error {
 			before[i] = copyNode(before[i])
 		}
 	}
-	entries := m.list
+	entries, taken := m.list, m.taken(r.Replacement)
 	if err := m.ApplyFilter(replacement.Filter{Replacements: []types.Replacement{c}}); err != nil {
-		return wrap(err, codeBadReplacement, r.pos, "the replacement cannot be applied: its source or a target is missing or of the wrong type")
+		return taken, wrap(err, codeBadReplacement, r.pos, "the replacement cannot be applied: its source or a target is missing or of the wrong type")
 	}
 	size, secret := 0, m.mayBeSecret(r.Source)
 	for i, e := range entries {
@@ -127,13 +130,16 @@ func (m *resources) replace(r placedReplacement) error {
 			continue
 		}
 		size += weight(e.res.YNode())
+		if got := gained(before[i], e.res.YNode(), taken); len(got) > 0 {
+			secrets, e.touched = append(secrets, got...), true
+		}
 		e.step(StepTransformer, r.pos)
 		e.note(Cause{Kind: StepTransformer, What: "replacements", Pos: r.pos, Secret: secret})
 	}
 	if size > maxWeight {
-		return fail(codeLimit, r.pos, "replacements make the objects larger than the limit")
+		return secrets, fail(codeLimit, r.pos, "replacements make the objects larger than the limit")
 	}
-	return nil
+	return secrets, nil
 }
 
 // mayBeSecret reports that the source of a replacement may be a Secret.

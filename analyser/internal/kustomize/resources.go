@@ -27,6 +27,8 @@ type entry struct {
 	steps   []Step
 	// unknownName: the name gets a hash that cannot be computed.
 	unknownName bool
+	// touched: a step gave the object a value from a Secret.
+	touched bool
 	// traced is the history so far; nil unless the build is traced.
 	traced *traced
 }

@@ -80,7 +80,7 @@ func (c *computation) sync(a *Applied) {
 				p.Outcome = r.Outcome
 			}
 		}
-		if p.State == Resolved {
+		if p.State == Resolved && a.Conditions[o] != "" {
 			p.Detail = a.Conditions[o]
 		}
 		if a.blocks(o) {
@@ -111,10 +111,13 @@ func (c *computation) sync(a *Applied) {
 }
 
 // landed is the outcome on placements of a Sync that is not blocked: it is
-// resolved or suspended.
+// resolved, if only in part, or suspended.
 func (a *Applied) landed() Outcome {
-	if a.State == Suspended {
+	switch {
+	case a.State == Suspended:
 		return a.Outcome
+	case a.State == Resolved:
+		return Outcome{State: Resolved, Detail: a.Detail}
 	}
 	return Outcome{State: Resolved}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -106,7 +107,7 @@ func (c *Canary) count() {
 // list asks for the names of the attempts. A name after which rootMark stands
 // needs root.
 func (c *Canary) list(ctx context.Context, p *place) ([]string, error) {
-	a, err := launch.Start(ctx, launch.Options{Binary: c.Path, Repository: p.repository, Client: "reach audit"})
+	a, err := launch.Start(ctx, options(c.Path, p.repository))
 	if err != nil {
 		return nil, err
 	}
@@ -166,9 +167,15 @@ func try(ctx context.Context, binary, name string) (Attempt, error) {
 	return a, nil
 }
 
+// options start a canary, also on a machine that is emulated.
+func options(binary, repository string) launch.Options {
+	patience := launch.Deadlines{Start: 5 * time.Minute, Idle: 5 * time.Minute}
+	return launch.Options{Binary: binary, Repository: repository, Client: "reach audit", Deadlines: patience}
+}
+
 // outcome is how an attempt ended.
 func outcome(ctx context.Context, binary, repository string, req *reachv1.CensusRequest) string {
-	a, err := launch.Start(ctx, launch.Options{Binary: binary, Repository: repository, Client: "reach audit"})
+	a, err := launch.Start(ctx, options(binary, repository))
 	if err != nil {
 		return "not started: " + err.Error()
 	}

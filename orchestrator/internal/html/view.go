@@ -132,7 +132,7 @@ func (p *page) view() *view {
 		Unresolved: tallies(p.UnresolvedFor, nil),
 		Classes:    tallies(c.PlacementsByClass, classes),
 		States:     tallies(c.KustomizationsByState, nil),
-		Troubled:   p.Troubled, More: c.Kustomizations - c.KustomizationsByState["resolved"] - len(p.Troubled),
+		Troubled:   p.Troubled, More: c.Kustomizations - c.KustomizationsByState["resolved"] + p.InPart - len(p.Troubled),
 		Defects: p.Defects, MoreDefects: max(p.Header.Oracle.Kustomizations-p.Header.Oracle.Agree-len(p.Defects), 0),
 		Abstained: tallies(p.AbstainedFor, nil), Unowned: p.unowned, NUnowned: p.nUnowned,
 		Severities: tallies(c.FindingsBySeverity, worstFirst()),

@@ -4,6 +4,7 @@ package launch
 
 import (
 	"context"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -73,7 +74,8 @@ func FuzzChild(f *testing.F) {
 		}
 		succeeded = census(t, first, out, ended.ProcessState) == nil || succeeded
 	})
-	if !succeeded {
+	// While it fuzzes the seeds run in another process.
+	if fuzzing := flag.Lookup("test.fuzz"); !succeeded && fuzzing.Value.String() == "" {
 		f.Error("no seed is a census: nothing was tried but refusals")
 	}
 }

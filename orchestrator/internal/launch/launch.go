@@ -53,7 +53,7 @@ type Options struct {
 // Deadlines bound the time that is waited; 0 means the default.
 type Deadlines struct {
 	// Start is for the check of the digest, the start and the answer to
-	// Hello. Default 30 s.
+	// Hello. Default 2 minutes: machines are slow, and emulated ones slower.
 	Start time.Duration
 	// Idle is for each message of the stream, Progress included. Default 2
 	// minutes. It does not run while the caller handles a message.
@@ -209,7 +209,7 @@ func (o *Options) setDefaults() {
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
 	}
-	orDefault(&o.Deadlines.Start, 30*time.Second)
+	orDefault(&o.Deadlines.Start, 2*time.Minute)
 	orDefault(&o.Deadlines.Idle, 2*time.Minute)
 	orDefault(&o.Deadlines.Census, time.Hour)
 	orDefault(&o.Limits.MessageBytes, reachv1.MaxResponseBytes)

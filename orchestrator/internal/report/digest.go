@@ -22,8 +22,10 @@ type Digest struct {
 	Census *Census
 	// Rows are the coverage table.
 	Rows []*CoverageRow
-	// Troubled are the first Kustomizations whose state is not resolved.
+	// Troubled are the first Kustomizations whose state is not resolved, or that are
+	// resolved in part; InPart counts the latter.
 	Troubled []*Kustomization
+	InPart   int
 	// Examples are findings of each rule, the worst first and then in the order
 	// of the census.
 	Examples map[string][]*Finding
@@ -51,7 +53,11 @@ func (d *Digest) Begin(h *Header) error {
 }
 
 func (d *Digest) Kustomization(k *Kustomization) error {
-	if k.State != "resolved" && len(d.Troubled) < keptTroubled {
+	inPart := k.State == "resolved" && k.Reason != ""
+	if inPart {
+		d.InPart++
+	}
+	if (k.State != "resolved" || inPart) && len(d.Troubled) < keptTroubled {
 		d.Troubled = append(d.Troubled, k)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
@@ -23,6 +25,8 @@ type check struct {
 	// clusters are the names in use.
 	clusters    map[string]bool
 	lastCluster string
+	// held is about what rules and names take in memory, in bytes.
+	held int
 }
 
 var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -57,16 +61,32 @@ func (c *check) next(m *reachv1.CensusResponse) error {
 		}
 		c.header = e.Header
 	case *reachv1.CensusResponse_Finding:
-		c.rulesFound[e.Finding.GetRule()]++
+		rule := e.Finding.GetRule()
+		if c.rulesFound[rule] == 0 {
+			c.held += len(rule) + 64
+		}
+		c.rulesFound[rule]++
 	case *reachv1.CensusResponse_File:
 		c.files[e.File.GetAnalysis()]++
 	case *reachv1.CensusResponse_Rule:
 		c.rules = append(c.rules, e.Rule)
+		c.held += proto.Size(e.Rule) + 256
 	case *reachv1.CensusResponse_Summary:
 		c.summary = e.Summary
+		for _, cluster := range e.Summary.GetClusters() {
+			if cluster.GetName() == "" {
+				return fmt.Errorf("%w: its summary has a cluster without a name", ErrNonsense)
+			}
+		}
+	}
+	if c.held > maxHeld {
+		return fmt.Errorf("%w: its rules and the names of its clusters are larger than %d bytes", ErrNonsense, maxHeld)
 	}
 	return nil
 }
+
+// maxHeld bounds what is kept in memory of a stream: everything else goes to a file.
+const maxHeld = 256 << 20
 
 // position is the place of a message in the order of the stream, from 1; 0 for
 // one that this version does not know.

@@ -42,6 +42,7 @@ func (c *check) use(trace []*reachv1.Hop, names ...string) {
 func (c *check) cluster(name string) {
 	if name != "" && name != c.lastCluster && !c.clusters[name] {
 		c.clusters[name] = true
+		c.held += len(name) + 64
 	}
 	c.lastCluster = name
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -137,4 +138,22 @@ func TestTooLarge(t *testing.T) {
 	if !errors.Is(err, ErrNonsense) || !strings.Contains(err.Error(), "larger than 100 bytes") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// What stays in memory is bounded, also when every message is small.
+func TestHeld(t *testing.T) {
+	c := &check{}
+	if err := c.next(header()); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 1<<20)
+	for i := range 1000 {
+		if err := c.next(placement(fmt.Sprint(i, long))); err != nil {
+			if !errors.Is(err, ErrNonsense) || !strings.Contains(err.Error(), "larger than 268435456 bytes") {
+				t.Error(err)
+			}
+			return
+		}
+	}
+	t.Error("a gigabyte of names is kept")
 }

@@ -554,7 +554,8 @@ type Sync struct {
 	// Cluster to which it applies.
 	Target string `protobuf:"bytes,9,opt,name=target,proto3" json:"target,omitempty"`
 	State  State  `protobuf:"varint,10,opt,name=state,proto3,enum=reach.v1.State" json:"state,omitempty"`
-	// Reason code and the missing fact when state is not resolved.
+	// Reason code and the missing fact when state is not resolved, and when it is
+	// resolved in part: detail then begins with "unresolved in part: ".
 	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	Detail string `protobuf:"bytes,12,opt,name=detail,proto3" json:"detail,omitempty"`
 	// Number of objects that the build yields.

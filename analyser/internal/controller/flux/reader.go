@@ -164,7 +164,14 @@ func (f field) required() field {
 
 // note records that the value of the field is not known.
 func (f field) note() {
-	if v, ok := f.r.obj.Unknown[f.node]; ok && f.r.unknown == nil {
+	switch v, ok := f.r.obj.Unknown[f.node]; {
+	case !ok || f.r.unknown != nil:
+	case v == kustomize.Concealed:
+		f.r.unknown = &controller.Problem{
+			Code: "secret_value", Pos: f.pos(),
+			Message: f.name() + " holds a value from a Secret, which is not shown",
+		}
+	default:
 		f.r.unknown = &controller.Problem{
 			Code:    "substitution_unknown",
 			Message: fmt.Sprintf("%s depends on the variable %s, whose value is not known", f.name(), v),

@@ -226,6 +226,7 @@ func (s *substitution) objectByText(o *kustomize.Object, res *controller.Result)
 
 // identify reads the identity of a substituted object.
 func (s *substitution) identify(o *kustomize.Object, res *controller.Result) {
+	o.MarkConcealed()
 	o.Ref = refOf(o.Node)
 	if o.UnknownIdentity && res.Unresolved == nil {
 		res.Unresolved = &kustomize.Failure{
