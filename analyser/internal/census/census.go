@@ -314,6 +314,7 @@ func (w *worklist) clusters(owners *ownership.Result) []Cluster {
 
 // summarise turns what was assumed or not known on the way into notes.
 func (w *worklist) summarise() {
+	w.unmatched()
 	if len(w.roots) == 0 {
 		w.note("No root was found: no Flux Kustomization lies below its own spec.path beside its source object (gotk-sync.yaml), and no FluxInstance has spec.sync. Declare one with --root CLUSTER=PATH or under roots in the configuration.")
 	}

@@ -45,6 +45,7 @@ type Registry struct {
 	byPlace  map[endpoint]Name
 	merged   map[Name]Name
 	order    []Spoke
+	used     map[int]bool // subscripts of Mappings
 }
 
 type identity struct {
@@ -82,13 +83,17 @@ func (r *Registry) Spoke(on Name, ref controller.KubeConfigRef, provider, place 
 }
 
 func (r *Registry) name(id identity, at endpoint) Name {
-	for _, m := range r.Mappings {
+	for i, m := range r.Mappings {
 		if matches(string(m.Controller), string(id.controller)) && matches(m.Namespace, id.namespace) &&
 			matches(m.Kind, id.kind) && matches(m.Reference, id.name) &&
 			(m.Key == "" || m.Key == id.key || m.Key == "value" && id.key == "") {
 			if at.place != "" {
 				r.byPlace[at] = m.Cluster
 			}
+			if r.used == nil {
+				r.used = map[int]bool{}
+			}
+			r.used[i] = true
 			return m.Cluster
 		}
 	}
@@ -111,6 +116,17 @@ func (r *Registry) name(id identity, at endpoint) Name {
 }
 
 func matches(pattern, s string) bool { return pattern == "" || pattern == s }
+
+// Unused are the mappings that named nothing, in their order.
+func (r *Registry) Unused() []Mapping {
+	var out []Mapping
+	for i, m := range r.Mappings {
+		if !r.used[i] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
 
 // Merge says that a spoke is a cluster known under another name, a root's.
 func (r *Registry) Merge(spoke, root Name) {

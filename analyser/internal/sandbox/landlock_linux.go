@@ -60,11 +60,12 @@ func enterLandlock(dirs []string) (Wall, error) {
 
 // describe says what a configuration refuses.
 func describe(abi int, c landlock.Config, dirs int) string {
-	where := fmt.Sprintf("%d directories", dirs)
-	if dirs == 1 {
-		where = "1 directory"
+	// How many directories there are depends on how the repository was cloned.
+	where := "only files below the git directories of the repository can be read"
+	if dirs == 0 {
+		where = "no file can be opened"
 	}
-	parts := []string{fmt.Sprintf("interface version %d: only files below %s can be read", abi, where)}
+	parts := []string{fmt.Sprintf("interface version %d: %s", abi, where)}
 	switch {
 	case c.HandledAccessNet&landlock.V10.HandledAccessNet == landlock.V10.HandledAccessNet:
 		parts = append(parts, "no TCP or UDP")

@@ -9,11 +9,13 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -209,7 +211,22 @@ func (c *Config) check() (int, string) {
 			return ref.line, "a reference needs namespace and name"
 		}
 	}
+	if message := c.Aliases.check(); message != "" {
+		return 0, message
+	}
 	return c.checkSources()
+}
+
+// check reports the first alias that would break lines or steer a terminal.
+func (a Aliases) check() string {
+	for _, part := range []map[string]string{a.Clusters, a.Repository, a.Words} {
+		for _, name := range slices.Sorted(maps.Keys(part)) {
+			if strings.ContainsFunc(part[name], func(r rune) bool { return !unicode.IsPrint(r) }) {
+				return fmt.Sprintf("the alias of %q is %q: an alias holds only characters that can be printed", name, part[name])
+			}
+		}
+	}
+	return ""
 }
 
 func (c *Config) checkSources() (int, string) {

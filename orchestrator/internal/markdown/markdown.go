@@ -110,7 +110,7 @@ func (p *page) coverage() {
 	if len(p.Rows) > 0 {
 		p.head("root", "cluster", "files:", "analysable:", "seen, not analysed:", "unresolved:", "uncovered:", "render inputs:")
 		for _, r := range p.Rows {
-			root := "below no root"
+			root := "outside every root"
 			if r.Root != "" {
 				root = code(r.Root)
 			}
@@ -173,7 +173,7 @@ func (p *page) kustomizations() {
 		}
 		p.row(plain(k.State), code(k.Namespace+"/"+k.Name), code(k.Cluster), code(k.Path), why)
 	}
-	if more := c.Kustomizations - c.KustomizationsByState["resolved"] - len(p.Troubled); more > 0 {
+	if more := c.Kustomizations - c.KustomizationsByState["resolved"] + p.InPart - len(p.Troubled); more > 0 {
 		p.line("\nand %d more in kustomizations.jsonl.", more)
 	}
 }

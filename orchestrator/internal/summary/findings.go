@@ -3,6 +3,7 @@ package summary
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,11 +58,14 @@ func shortRule(rule string) string { return strings.TrimPrefix(rule, "reach.") }
 func (p *printer) rule(d *report.Digest, r report.Rule, examples int) {
 	worst := report.Severities()
 	slices.Reverse(worst)
-	mixed := ""
-	if len(d.Found[r.Rule]) > 1 {
-		mixed = " (" + strings.ReplaceAll(tally(d.Found[r.Rule], worst), together, " ") + ")"
+	mixed, n := "", r.Count
+	if found := d.Found[r.Rule]; len(found) > 1 {
+		// The number stands beside the worst severity, and counts only that.
+		milder := maps.Clone(found)
+		delete(milder, d.Worst(r.Rule))
+		mixed, n = " (and "+strings.ReplaceAll(tally(milder, worst), together, " ")+")", found[d.Worst(r.Rule)]
 	}
-	p.line("  %s %4d  %s%s", p.severity(d.Worst(r.Rule)), r.Count, p.paint(bold, report.Printable(r.Rule)), mixed)
+	p.line("  %s %4d  %s%s", p.severity(d.Worst(r.Rule)), n, p.paint(bold, report.Printable(r.Rule)), mixed)
 	for i, f := range d.Examples[r.Rule] {
 		if i == examples {
 			break

@@ -116,12 +116,12 @@ func (p *printer) coverage(d *report.Digest) {
 		return
 	}
 	number := func(title string) column { return column{title: title, number: true} }
-	t := newTable(column{title: "root"}, column{title: "on", optional: true}, number("files"), number("analysable"),
+	t := newTable(column{title: "root"}, column{title: "reconciled by", optional: true}, number("files"), number("analysable"),
 		number("seen only"), number("unresolved"), number("uncovered"), column{title: "inputs", number: true, optional: true})
 	for _, r := range worstRows(d.Rows) {
 		root := report.Printable(r.Root)
 		if root == "" {
-			root = "(below no root)"
+			root = "(outside every root)"
 		}
 		t.row(root, report.Printable(strings.Join(r.Clusters, ", ")), fmt.Sprint(r.Files),
 			fmt.Sprintf("%d %3d%%", r.Analysable, report.Percent(r.Analysable, r.Files)),
@@ -195,7 +195,7 @@ func (p *printer) kustomizations(d *report.Digest) {
 		}
 		p.hang("  "+p.stateOf(k.State), 16, report.Printable(fmt.Sprintf("%s/%s on %s: %s", k.Namespace, k.Name, k.Cluster, why)))
 	}
-	troubled := c.Kustomizations - c.KustomizationsByState["resolved"]
+	troubled := c.Kustomizations - c.KustomizationsByState["resolved"] + d.InPart
 	if more := troubled - shownTroubled; more > 0 {
 		p.line("  and %d more in kustomizations.jsonl", more)
 	}
@@ -223,7 +223,7 @@ func (p *printer) notAnalysed(d *report.Digest) {
 			kinds[kind] += n
 			objects += n
 		}
-		if pack.Files > 0 && (best == nil || pack.Files > best.Files) {
+		if pack.Files > 0 && pack.Name != "other" && (best == nil || pack.Files > best.Files) {
 			best = &d.Census.Packs[i]
 		}
 	}
@@ -244,7 +244,7 @@ func (p *printer) notAnalysed(d *report.Digest) {
 	}
 	p.text(2, report.Printable(tally(kinds, names))+more)
 	if best != nil {
-		p.text(2, fmt.Sprintf("the pack %s would raise reach most: by at most %s", report.Printable(best.Name), count(best.Files, "file")))
+		p.text(2, fmt.Sprintf("handling the pack %s would help most: at most %s more analysable", report.Printable(best.Name), count(best.Files, "file")))
 	}
 }
 

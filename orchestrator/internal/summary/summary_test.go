@@ -100,7 +100,7 @@ func TestShort(t *testing.T) {
 		"  and 25 more in kustomizations.jsonl",
 		"and 22 rules more in report.md",
 		"and 12 kinds more",
-		"the pack openshift would raise reach most: by at most 7 files",
+		"handling the pack openshift would help most: at most 7 files more analysable",
 		"0 found by flux.rule_0",
 		"abstained because: 1 no_access",
 		"shallow",
