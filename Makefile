@@ -45,6 +45,11 @@ canary: ## bin/reach-analyser-canary, which tries what the seal refuses
 audit: build canary ## show that the analyser cannot write, connect or start anything
 	$(BIN)/reach audit --source .
 
+.PHONY: seal-arm64
+seal-arm64: ## show the walls on an emulated arm64 machine; needs qemu, takes long
+	sh hack/arm64/kernel.sh build/arm64
+	$(GO) run ./hack/arm64 -kernel build/arm64/vmlinuz
+
 .PHONY: census
 census: build ## a census of acme-platform, or of REPO=... at REV=... with ARGS="..."
 ifeq ($(REPO),)

@@ -96,7 +96,7 @@ func TestShort(t *testing.T) {
 		"\n  hub-1    hub    (top)",
 		"  and 20 more\n",
 		"18 roots more, with fewer files that are not analysable",
-		"hub-1       100     71  71%", // the worst row
+		"hub-1            100     71  71%", // the worst row
 		"  and 25 more in kustomizations.jsonl",
 		"and 22 rules more in report.md",
 		"and 12 kinds more",
