@@ -10,7 +10,7 @@ import (
 // often a name with a mistake in it, which would otherwise change nothing in silence.
 func (w *worklist) unmatched() {
 	met := map[cluster.Name]bool{}
-	for _, c := range w.clusters() {
+	for _, c := range w.clusters(nil) {
 		met[c.Name] = true
 	}
 	for _, s := range w.req.Clusters {
