@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
+	"github.com/gitops-reach/reach/analyser/internal/ownership"
 )
 
 // unmatched notes what the user states about things that the census did not meet: most
 // often a name with a mistake in it, which would otherwise change nothing in silence.
 func (w *worklist) unmatched() {
 	met := map[cluster.Name]bool{}
-	for _, c := range w.clusters(nil) {
+	for _, c := range w.clusters(&ownership.Result{}) {
 		met[c.Name] = true
 	}
 	for _, s := range w.req.Clusters {
