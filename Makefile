@@ -15,10 +15,13 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## bin/reach, bin/reach-analyser and bin/reach-oracle
+build: ## bin/reach and bin/reach-analyser
 	$(GO) run ./hack/seal -o $(BIN)/reach-analyser
 	$(GO) build -ldflags "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/launch.linkedDigest=$$(sha256sum $(BIN)/reach-analyser | cut -d' ' -f1)" -o $(BIN)/reach ./orchestrator
-	cd oracle && $(GO) build -ldflags "-s -w" -o ../$(BIN)/reach-oracle .
+
+.PHONY: oracle
+oracle: ## bin/reach-oracle, which reach oracle starts
+	cd hack/oracle && $(GO) build -ldflags "-s -w" -o ../../$(BIN)/reach-oracle .
 
 .PHONY: sbom
 sbom: build ## what both programs are made of, as CycloneDX lists beside them
@@ -70,11 +73,11 @@ browser: ## what the tests of report.html need: Chromium and axe-core
 	sh hack/browser/setup.sh
 
 .PHONY: test
-test: build canary browser strace live-programs ## every test
+test: build oracle canary browser strace live-programs ## every test
 	$(GO) vet ./...
 	$(GO) test -timeout=40m ./...
 	cd hack/agreement && $(GO) vet . && $(GO) test .
-	cd oracle && $(GO) vet ./... && $(GO) test ./...
+	cd hack/oracle && $(GO) vet ./... && $(GO) test ./...
 
 .PHONY: strace
 strace: # what hack/strace needs; without it that test is skipped, and says so

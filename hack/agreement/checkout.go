@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gitops-reach/reach/hack/dump"
-	"github.com/gitops-reach/reach/oracle/render"
+	"github.com/gitops-reach/reach/hack/oracle/render"
 )
 
 // checkout is what a source's artifact holds, on disk.

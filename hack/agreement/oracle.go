@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/gitops-reach/reach/oracle/render"
+	"github.com/gitops-reach/reach/hack/oracle/render"
 )
 
 // The oracles, which reach oracle shares.

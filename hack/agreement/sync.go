@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gitops-reach/reach/hack/dump"
-	"github.com/gitops-reach/reach/oracle/render"
+	"github.com/gitops-reach/reach/hack/oracle/render"
 )
 
 // state are the ConfigMaps and Secrets of a cluster, by "Kind/namespace/name",

@@ -27,7 +27,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/gitops-reach/reach/oracle/render"
+	"github.com/gitops-reach/reach/hack/oracle/render"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
@@ -66,6 +66,7 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 			err = e
 		}
 	}()
+	removeOnSignal(dir)
 	// Flux wants a root without symbolic links.
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return err

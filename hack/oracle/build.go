@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gitops-reach/reach/oracle/render"
+	"github.com/gitops-reach/reach/hack/oracle/render"
 )
 
 // result is what a build gave.

@@ -1,8 +1,8 @@
-module github.com/gitops-reach/reach/oracle
+module github.com/gitops-reach/reach/hack/oracle
 
 go 1.26.0
 
-replace github.com/gitops-reach/reach => ..
+replace github.com/gitops-reach/reach => ../..
 
 require (
 	github.com/fluxcd/kustomize-controller/api v1.9.6
