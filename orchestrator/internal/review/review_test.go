@@ -86,8 +86,10 @@ func TestSettle(t *testing.T) {
 	c := &report.Census{Rules: []report.Rule{{Rule: "a", Count: 3}, {Rule: "b", Count: 1}, {Rule: "z", Count: 1}}}
 	r.Amend(c, func(any) {})
 	if diff := cmp.Diff([]report.Rule{
-		{Rule: "a", Count: 2, Hidden: 1}, {Rule: "b", Count: 1},
-		{Rule: Expired, Severity: "warning", Count: 1, Doc: expiredDoc}, {Rule: "z", Count: 1},
+		{Rule: "a", Count: 2, Hidden: 1},
+		{Rule: "b", Count: 1},
+		{Rule: Expired, Severity: "warning", Count: 1, Doc: expiredDoc},
+		{Rule: "z", Count: 1},
 	}, c.Rules); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
