@@ -71,7 +71,6 @@ var (
 	kustomizationKind = object.GroupKind{Group: kustomizeGroup, Kind: "Kustomization"}
 	helmReleaseKind   = object.GroupKind{Group: helmGroup, Kind: "HelmRelease"}
 	resourceSetKind   = object.GroupKind{Group: operatorGroup, Kind: "ResourceSet"}
-	instanceKind      = object.GroupKind{Group: operatorGroup, Kind: "FluxInstance"}
 )
 
 // isRelease reports a HelmRelease: what it lists comes from a chart, which the
