@@ -29,7 +29,7 @@ func large(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := map[string]int{"files.jsonl": largeFiles, "placements.jsonl": largeFiles, "objects.jsonl": largeFiles, "findings.jsonl": 0, "helmreleases.jsonl": 0, "kustomizations.jsonl": 0, "coverage.jsonl": 0}
+		lines := map[string]int{"files.jsonl": largeFiles, "placements.jsonl": largeFiles, "objects.jsonl": largeFiles, "findings.jsonl": 0, "helmreleases.jsonl": 0, "kustomizations.jsonl": 0, "coverage.jsonl": 0, "ownership.jsonl": 0, "hidden.jsonl": 0, "oracle.jsonl": 0}
 		for _, d := range census["data"].([]any) {
 			file := d.(map[string]any)
 			file["lines"] = lines[file["file"].(string)]

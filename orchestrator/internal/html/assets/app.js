@@ -291,7 +291,7 @@
       body.append(el("tr", {}, el("th", { scope: "row" }, str(d.fact[k]) || "repository"), el("td", {}, str(d.fact[k + 1])),
         el("td", {}, ...(d.fact[k + 2] > 0 ? [el("code", {}, ...steps(place(d.fact[k + 2] - 1, d.fact[k + 3])))] : []))));
     }
-    return el("div", { class: "scroll", role: "region", "aria-label": "Side by side", tabindex: "0" },
+    return el("div", { class: "scroll", role: "region", "aria-label": "Side by side: " + (d.finding[14 * i + 2] > 0 ? place(d.finding[14 * i + 2] - 1, d.finding[14 * i + 3]) + " " : "") + str(d.finding[14 * i + 10]), tabindex: "0" },
       el("table", { class: "sides" }, el("caption", {}, "Side by side"),
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "On"), el("th", { scope: "col" }, "What is so"), el("th", { scope: "col", class: "long-text" }, "Written in"))), body));
   };
