@@ -26,11 +26,11 @@ func TestOracleAndCensus(t *testing.T) {
 		return out
 	}
 	build("reach-oracle", ".", ".")
-	build("reach-analyser", "..", "./analyser")
-	reach := build("reach", "..", "./orchestrator")
+	build("reach-analyser", "../..", "./analyser")
+	reach := build("reach", "../..", "./orchestrator")
 	repository, config := filepath.Join(dir, "acme"), filepath.Join(dir, "acme.yaml")
-	acme := exec.Command(build("acme-platform", "..", "./hack/acme"), "-git", repository, "-config", config)
-	acme.Dir = ".."
+	acme := exec.Command(build("acme-platform", "../..", "./hack/acme"), "-git", repository, "-config", config)
+	acme.Dir = "../.."
 	if text, err := acme.CombinedOutput(); err != nil {
 		t.Fatalf("making acme-platform: %v\n%s", err, text)
 	}
