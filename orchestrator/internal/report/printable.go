@@ -35,5 +35,8 @@ func Printable(s string) string {
 }
 
 func hidden(r rune) bool {
+	if r >= ' ' && r < 0x7f {
+		return false // nearly all that is asked about
+	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
 }
