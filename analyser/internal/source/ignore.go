@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fluxcd/pkg/sourceignore"
 	"github.com/fluxcd/pkg/sourceignore/gitignore"
@@ -37,7 +38,12 @@ type matcher struct {
 	names, others []int
 	// matched are, by name, those of names that match it, in order.
 	matched sync.Map // string -> []int
+	// known counts them: some matchers outlive a census.
+	known atomic.Int64
 }
+
+// maxKnown bounds the names of which a matcher knows what matches them.
+const maxKnown = 100_000
 
 func newMatcher(rs rules) *matcher {
 	m := &matcher{rules: rs}
@@ -95,7 +101,9 @@ func (m *matcher) matching(name string) []int {
 			out = append(out, i)
 		}
 	}
-	m.matched.Store(strings.Clone(name), out)
+	if m.known.Add(1) <= maxKnown {
+		m.matched.Store(strings.Clone(name), out)
+	}
 	return out
 }
 

@@ -15,18 +15,13 @@ import (
 // build builds a Kustomization from a view of its source.
 func build(b *kustomize.Builder, s *controller.Sync, vars map[string]string, complete, strict bool) *controller.Result {
 	k := b.Build(kustomize.Target{Dir: Directory(s.Path), Flux: &s.Overlay, Spec: s.Spec})
-	return applied(k, s, vars, complete, strict, b.Options().NoShortcuts)
+	return postBuild(k, s, vars, complete, strict, b.Options().NoShortcuts)
 }
 
 // postBuild turns what kustomize builds into what kustomize-controller
 // applies. It changes neither k nor the objects in it: other builds share
-// them.
-func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, complete, strict bool) *controller.Result {
-	return applied(k, s, vars, complete, strict, false)
-}
-
-// applied is postBuild; byText substitutes without shortcuts.
-func applied(k *kustomize.Build, s *controller.Sync, vars map[string]string, complete, strict, byText bool) *controller.Result {
+// them. byText substitutes without shortcuts.
+func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, complete, strict, byText bool) *controller.Result {
 	out := *k
 	res := &controller.Result{Build: &out}
 	defer func() {

@@ -6,13 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// cache remembers results by text. It forgets everything when it is full.
+// cache remembers results by text. It forgets everything when it is full: what it
+// holds is bounded whatever a repository holds.
 type cache[V any] struct {
 	entries atomic.Pointer[sync.Map]
-	n       atomic.Int64
+	size    atomic.Int64 // of all keys, and what an entry costs beside them
 }
 
-const maxCached = 50_000
+const (
+	maxCached = 8 << 20 // bytes
+	entryCost = 300
+)
 
 func newCache[V any]() *cache[V] {
 	c := &cache[V]{}
@@ -26,8 +30,8 @@ func (c *cache[V]) get(key string, make func() V) V {
 		return v.(V)
 	}
 	v := make()
-	if c.n.Add(1) > maxCached {
-		c.n.Store(0)
+	if c.size.Add(int64(len(key)+entryCost)) > maxCached {
+		c.size.Store(0)
 		c.entries.Store(&sync.Map{})
 	}
 	m.Store(strings.Clone(key), v)

@@ -299,7 +299,7 @@ func TestPostBuild(t *testing.T) {
 		}
 		in := &kustomize.Build{Objects: objects(t, docs, a, "objects/")}
 		before := dump(t, in.Objects)
-		res := postBuild(in, &s, vars, complete, !strings.Contains(string(a.Comment), "\nlenient\n"))
+		res := postBuild(in, &s, vars, complete, !strings.Contains(string(a.Comment), "\nlenient\n"), false)
 		if after := dump(t, in.Objects); after != before {
 			t.Errorf("the objects of the build were changed, which other builds share:\n%s", cmp.Diff(before, after))
 		}

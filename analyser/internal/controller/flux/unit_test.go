@@ -167,7 +167,7 @@ func FuzzPostBuild(f *testing.F) {
 		}
 		for _, complete := range []bool{true, false} {
 			s := &controller.Sync{Variables: controller.Variables{Declared: true}, CommonLabels: map[string]string{"a": "b"}}
-			res := postBuild(&kustomize.Build{Objects: in}, s, map[string]string{"A": value}, complete, false)
+			res := postBuild(&kustomize.Build{Objects: in}, s, map[string]string{"A": value}, complete, false, false)
 			if res.Failure != nil && strings.Contains(res.Failure.Message, value) && len(value) > 8 {
 				t.Errorf("the message shows a value: %s", res.Failure.Message)
 			}

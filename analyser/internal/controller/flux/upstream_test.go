@@ -46,7 +46,7 @@ func TestUpstream(t *testing.T) {
 			in = append(in, &kustomize.Object{Ref: d.Ref, Node: d.Node})
 		}
 		s := &controller.Sync{Variables: controller.Variables{Declared: true, Always: v.Always}}
-		res := postBuild(&kustomize.Build{Objects: in}, s, v.Vars, true, v.Strict)
+		res := postBuild(&kustomize.Build{Objects: in}, s, v.Vars, true, v.Strict, false)
 		if (res.Failure != nil) != v.Fails {
 			t.Errorf("%s\nvariables %q, strict %v, always %v: failure %v; upstream fails: %v", v.Objects, v.Vars, v.Strict, v.Always, res.Failure, v.Fails)
 			continue
