@@ -43,7 +43,7 @@ func asset(name string) string {
 }
 
 var pages = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/*.tmpl"))
+	return template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/head.tmpl", "assets/parts.tmpl", "assets/live.tmpl"))
 })
 
 // Prepare does what the first page needs once, ahead of it. It may run beside
@@ -60,7 +60,7 @@ func (refusing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // own is the text of the program itself in the page.
 func own() string {
-	return asset("head.tmpl") + asset("parts.tmpl") + asset("live.tmpl") + asset("style.css") + asset("app.js") + rules.Text + glossaryText()
+	return asset("head.tmpl") + asset("parts.tmpl") + asset("rows.tmpl") + asset("live.tmpl") + asset("style.css") + asset("app.js") + rules.Text + glossaryText()
 }
 
 // New returns the handler that has written the page to w when End returns.

@@ -356,6 +356,10 @@ func ordered(s set, order []string) []string {
 // functions of the templates.
 var functions = template.FuncMap{
 	"show":    report.Printable,
+	"trace":   traceRow,
+	"file":    fileItem,
+	"object":  objectRow,
+	"finding": findingItem,
 	"n":       number,
 	"pct":     report.Percent,
 	"explain": explain,
