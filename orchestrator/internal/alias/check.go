@@ -18,7 +18,13 @@ type Check struct {
 	// byWord holds names by the letters and digits that they begin with; names
 	// that begin with something else stand under "".
 	byWord map[string]*group
+	// begins tells, for the first byte of a word, how long words are that names
+	// begin with, as bits: nearly every word of a text is passed over by it.
+	begins [256]uint64
 }
+
+// lengthBit stands for the length of a word; long ones share the last bit.
+func lengthBit(n int) uint64 { return 1 << min(n, 63) }
 
 // group is names that begin alike.
 type group struct {
@@ -55,6 +61,9 @@ func newCheck(names []string) *Check {
 		if g == nil {
 			g = &group{byText: map[string][]needle{}}
 			c.byWord[word] = g
+			if word != "" {
+				c.begins[word[0]] |= lengthBit(len(word))
+			}
 		}
 		g.byText[folded] = append(g.byText[folded], needle{name, ordinary(name), brief(name)})
 		if !slices.Contains(g.lengths, len(folded)) {
@@ -110,7 +119,7 @@ func (c *Check) find(s string, wanted func(needle) bool) string {
 	other := c.byWord[""]
 	for i := 0; i < len(text); {
 		end := wordEndBytes(text, i)
-		if end > i {
+		if end > i && c.begins[text[i]]&lengthBit(end-i) != 0 {
 			if name := c.byWord[string(text[i:end])].at(text, i, wanted); name != "" {
 				return name
 			}

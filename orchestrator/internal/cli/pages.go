@@ -24,7 +24,6 @@ func pages() []report.Page {
 // prepare does what the pages need once, ahead of the first of them.
 func prepare() {
 	html.Prepare()
-	schema.Document()
 	rules.All()
 }
 

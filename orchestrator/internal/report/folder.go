@@ -10,8 +10,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Folder writes a report folder. It is a Handler; what it writes stands in a
@@ -22,7 +25,7 @@ type Folder struct {
 	target, dir string
 	made        []string
 	files       map[string]*lineFile
-	pages       Handler
+	pages       []Handler
 	published   bool
 }
 
@@ -114,16 +117,14 @@ func Create(target string, pages ...Page) (*Folder, error) {
 			err = f.open(name)
 		}
 	}
-	var handlers []Handler
 	for _, page := range pages {
 		if err == nil {
 			err = f.open(page.File)
 		}
 		if err == nil {
-			handlers = append(handlers, page.Render(f.files[page.File].out))
+			f.pages = append(f.pages, page.Render(f.files[page.File].out))
 		}
 	}
-	f.pages = Tee(handlers...)
 	if err != nil {
 		f.Discard()
 		return nil, fmt.Errorf("cannot write the output folder %s: %w: name another one with --out", target, cause(err))
@@ -189,11 +190,11 @@ func (f *Folder) line(name string, record any) error {
 	if err := file.json.Encode(record); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	return Dispatch(f.pages, record)
+	return tee(f.pages).all(record)
 }
 
 // The methods of Handler.
-func (f *Folder) Begin(h *Header) error                { return f.pages.Begin(h) }
+func (f *Folder) Begin(h *Header) error                { return tee(f.pages).Begin(h) }
 func (f *Folder) Kustomization(r *Kustomization) error { return f.line(KustomizationsFile, r) }
 func (f *Folder) HelmRelease(r *HelmRelease) error     { return f.line(HelmReleasesFile, r) }
 func (f *Folder) Placement(r *Placement) error         { return f.line(PlacementsFile, r) }
@@ -215,10 +216,31 @@ func (f *Folder) End(c *Census) error {
 	if err := f.files[CensusFile].json.Encode(c); err != nil {
 		return fmt.Errorf("writing %s: %w", CensusFile, err)
 	}
-	if err := f.pages.End(c); err != nil {
+	if err := f.endPages(c); err != nil {
 		return fmt.Errorf("writing the pages of the report: %w", err)
 	}
 	return f.finish()
+}
+
+// endPages ends the pages, which know nothing of each other, at the same time. The
+// error is that of the first of them.
+func (f *Folder) endPages(c *Census) error {
+	errs := make([]error, len(f.pages))
+	var running errgroup.Group
+	running.SetLimit(runtime.GOMAXPROCS(0))
+	for i, page := range f.pages {
+		running.Go(func() error {
+			errs[i] = page.End(c)
+			return nil
+		})
+	}
+	_ = running.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish closes every file. Nothing waits for the disk: a report can be made again

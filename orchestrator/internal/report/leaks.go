@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Leaks reads back every file of a folder that Create made and returns an error
@@ -22,7 +25,7 @@ import (
 // pages have their own way to look for the latter.
 //
 // Every file is read once, in pieces that all cores look at; memory holds a few
-// pieces, and a line as long as it is.
+// pieces of a few files, and a line as long as it is.
 func Leaks(dir string, value, prose func(string) string, pages ...PageCheck) error {
 	// A field that the contract does not have could not be looked at.
 	c, err := readCensus(dir, strictly)
@@ -34,14 +37,34 @@ func Leaks(dir string, value, prose func(string) string, pages ...PageCheck) err
 		lines[d.File] = d.Lines
 	}
 	cleared := &clearedStrings{value: value}
+	looks, err := pageLooks(dir, prose, pages)
+	if err != nil {
+		return err
+	}
 	for _, name := range dataFiles {
 		s := shapeOf(reflect.TypeOf(NewRecord(name)).Elem())
-		n, err := inPieces(dir, name, func(piece []byte) (int, error) { return cleared.lookAt(piece, s) })
+		looks = append(looks, look{name, func(piece []byte) (int, error) { return cleared.lookAt(piece, s) }})
+	}
+	// Those of the pages come first, which are the largest files; the error is
+	// that of the first file with one, data before pages.
+	errs := make([]error, len(looks))
+	var running errgroup.Group
+	running.SetLimit(runtime.GOMAXPROCS(0))
+	for i, l := range looks {
+		running.Go(func() error {
+			n, err := inPieces(dir, l.file, l.at)
+			if want, ok := lines[l.file]; err == nil && ok && n != want {
+				err = fmt.Errorf("%s has %d lines and should have %d: the report is not whole", filepath.Join(dir, l.file), n, want)
+			}
+			errs[i] = err
+			return nil
+		})
+	}
+	_ = running.Wait()
+	pagesEnd := len(looks) - len(dataFiles)
+	for _, err := range errs[pagesEnd:] {
 		if err != nil {
 			return err
-		}
-		if n != lines[name] {
-			return fmt.Errorf("%s has %d lines and should have %d: the report is not whole", filepath.Join(dir, name), n, lines[name])
 		}
 	}
 	found := ""
@@ -53,31 +76,41 @@ func Leaks(dir string, value, prose func(string) string, pages ...PageCheck) err
 	if found != "" {
 		return &LeakError{File: CensusFile, Name: found}
 	}
-	return pageLeaks(dir, prose, pages)
+	for _, err := range errs[:pagesEnd] {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// pageLeaks is Leaks for what is not data.
-func pageLeaks(dir string, prose func(string) string, pages []PageCheck) error {
+// look is how the pieces of a file are looked at.
+type look struct {
+	file string
+	at   func(piece []byte) (int, error)
+}
+
+// pageLooks are those of what is not data.
+func pageLooks(dir string, prose func(string) string, pages []PageCheck) ([]look, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("reading the report back: %w", err)
+		return nil, fmt.Errorf("reading the report back: %w", err)
 	}
+	var out []look
 	data := append([]string{CensusFile}, dataFiles...)
 	for _, e := range entries {
 		if slices.Contains(data, e.Name()) {
 			continue
 		}
-		look := prose
+		find := prose
 		for _, p := range pages {
 			if p.File == e.Name() {
-				look = p.Prose
+				find = p.Prose
 			}
 		}
-		if _, err := inPieces(dir, e.Name(), func(piece []byte) (int, error) { return lookAtPage(piece, look) }); err != nil {
-			return err
-		}
+		out = append(out, look{e.Name(), func(piece []byte) (int, error) { return lookAtPage(piece, find) }})
 	}
-	return nil
+	return out, nil
 }
 
 // lookAtPage looks at lines for people and returns how many they are.

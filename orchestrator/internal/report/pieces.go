@@ -13,7 +13,7 @@ import (
 )
 
 // pieceSize is about how much of a file is looked at in one go, in bytes.
-const pieceSize = 1 << 20
+const pieceSize = 256 << 10
 
 // inPieces reads a file of a folder and has look, called from several goroutines
 // at once, look at each piece of whole lines; look returns how many lines the

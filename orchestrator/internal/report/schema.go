@@ -16,13 +16,6 @@
 // whole and that its counts agree with its records, and refuses it otherwise.
 package report
 
-import _ "embed"
-
-// Source is this file, whose comments the JSON Schema quotes.
-//
-//go:embed schema.go
-var Source string
-
 // Schema names the contract and its major version. Within a major version
 // fields are only added.
 const Schema = "reach.census/v1"

@@ -3,10 +3,13 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
@@ -39,10 +42,26 @@ func fill(v reflect.Value) {
 	}
 }
 
+var update = flag.Bool("update", false, "write schema.json anew")
+
+// TestDerived: schema.json is what the contract says.
+func TestDerived(t *testing.T) {
+	want := derive(t, false)
+	if *update {
+		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(want), Document()); diff != "" {
+		t.Errorf("the contract (-) and schema.json (+) differ, run go test ./orchestrator/internal/schema -update:\n%s", diff)
+	}
+}
+
 // TestEveryFieldIsDescribed: a schema that refuses what it does not know accepts
 // every field of every record, and misses each that is left out.
 func TestEveryFieldIsDescribed(t *testing.T) {
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(document(true)))
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(derive(t, true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +113,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 
 // TestDescriptions: the words of the contract are in the schema.
 func TestDescriptions(t *testing.T) {
-	text := string(Document())
+	text := string(derive(t, false))
 	for _, want := range []string{
 		"class is \\\"local\\\", \\\"remote_direct\\\"", `"$anchor": "Placement"`, "draft/2020-12", `"minimum": 0`,
 	} {
