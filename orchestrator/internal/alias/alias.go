@@ -36,6 +36,8 @@ type Known struct {
 	Repository Repository
 	// Domains are DNS names of clusters.
 	Domains []string
+	// Words are what the repository itself says; nil for nothing.
+	Words *Words
 }
 
 // pairs lists the mapping as one, clusters first and sorted.
@@ -77,41 +79,53 @@ func (m Mapping) Over(n Mapping) Mapping {
 // hub-1, spoke-2, cluster-3, repository, owner, git-host, domain-4. Names of a role are
 // numbered in their sorted order, so that the same names give the same aliases,
 // and around the numbers and words that are taken. No alias that is chosen here
-// holds a real name. Owners, hosts and repositories whose names are ordinary
+// holds a real name or stands in the repository, where it would make two things
+// look like one. Owners, hosts and repositories whose names are ordinary
 // words of the field are left alone: they identify nobody and stand in every
 // second path.
 //
-// The error, if any, names two names of m that would become one or an alias of m
-// that gives a name away.
+// The error, if any, names two names of m that would become one, an alias of m
+// that gives a name away, or one that stands in the repository.
 func (m Mapping) Complete(before Mapping, known Known) (Mapping, error) {
 	out := m.Over(before)
 	var open []request
-	add := func(into map[string]string, real, prefix string, numbered bool) {
-		open = append(open, request{into: into, real: real, prefix: prefix, numbered: numbered})
+	roles := maps.Clone(known.Clusters)
+	if roles == nil {
+		roles = map[string]string{}
+	}
+	add := func(into map[string]string, real, role string) {
+		open = append(open, request{into: into, real: real, prefix: role, numbered: numbered[role]})
 		into[real] = ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(known.Clusters)) {
 		if out.Clusters[name] == "" {
-			add(out.Clusters, name, known.Clusters[name], true)
+			add(out.Clusters, name, known.Clusters[name])
 		}
 	}
 	for _, p := range known.Repository.parts() {
+		roles[p.real] = cmp.Or(roles[p.real], p.role)
+		if known.Words != nil && ordinary(p.real) && !out.has(p.real) {
+			known.Words.Note(p.real)
+		}
 		if _, cluster := known.Clusters[p.real]; !cluster && !out.has(p.real) && !ordinary(p.real) {
-			add(out.Repository, p.real, p.role, false)
+			add(out.Repository, p.real, p.role)
 		}
 	}
 	for _, ref := range known.references() {
+		roles[ref] = cmp.Or(roles[ref], "kubeconfig")
 		if _, cluster := known.Clusters[ref]; !cluster && !out.has(ref) {
-			add(out.Words, ref, "kubeconfig", true)
+			add(out.Words, ref, "kubeconfig")
 		}
 	}
 	for _, domain := range slices.Sorted(slices.Values(known.Domains)) {
+		roles[domain] = cmp.Or(roles[domain], "domain")
 		if _, cluster := known.Clusters[domain]; !cluster && !out.has(domain) && strings.Contains(domain, ".") {
-			add(out.Words, domain, "domain", true)
+			add(out.Words, domain, "domain")
 		}
 	}
 	// From here on all real names are in view, those without an alias included.
 	real, taken := newMatcher(out.pairs()), map[string]bool{}
+	blank := out.blank()
 	for _, p := range m.pairs() {
 		taken[strings.ToLower(p.alias)] = true
 	}
@@ -123,20 +137,42 @@ func (m Mapping) Complete(before Mapping, known Known) (Mapping, error) {
 			if _, given := part.given[name]; given || alias == "" {
 				continue
 			}
-			if key := strings.ToLower(alias); taken[key] || real.has(alias) {
-				// A name that is new, or newly configured, is in its way.
-				add(part.all, name, cmp.Or(known.Clusters[name], "name"), true)
+			met := known.has(name, roles) && known.Words.text(alias, blank) != ""
+			if key := strings.ToLower(alias); taken[key] || real.has(alias) || met {
+				// A name that is new, or newly configured, is in its way, or
+				// something that the repository calls so now.
+				add(part.all, name, cmp.Or(roles[name], "name"))
 			} else {
 				taken[key] = true
 			}
 		}
 	}
+	free := func(alias string) bool {
+		return !taken[alias] && !real.has(alias) && known.Words.text(alias, blank) == ""
+	}
 	next := map[string]int{}
 	for _, r := range open {
-		name := r.choose(real.has, taken, next)
+		name := r.choose(real.has, free, next)
 		taken[name], r.into[r.real] = true, name
 	}
-	return out, out.validate()
+	if err := out.validate(); err != nil {
+		return out, err
+	}
+	for _, p := range m.pairs() {
+		if text := known.Words.text(p.alias, blank); text != "" && known.has(p.real, roles) {
+			return out, fmt.Errorf("the repository has %q, with which the alias %q of %q could be mistaken: choose another one", text, p.alias, p.real)
+		}
+	}
+	return out, nil
+}
+
+// numbered are the roles whose default alias always has a number.
+var numbered = map[string]bool{"hub": true, "spoke": true, "cluster": true, "kubeconfig": true, "domain": true, "name": true}
+
+// has reports whether a real name is one of this census, so that its alias is
+// used.
+func (k Known) has(real string, roles map[string]string) bool {
+	return roles[real] != "" || k.Words != nil && k.Words.used[real]
 }
 
 // references are the names of the Secrets and ConfigMaps that lead to clusters
@@ -181,12 +217,11 @@ type request struct {
 // choose returns the first free name: the prefix, with a number where it needs
 // one, or another neutral word when the prefix itself is a real name. next keeps
 // the number up to which each prefix is used up: names are taken, never freed.
-func (r request) choose(givesAway func(string) bool, taken map[string]bool, next map[string]int) string {
+func (r request) choose(givesAway, free func(string) bool, next map[string]int) string {
 	number := func(prefix string) string {
 		for {
 			next[prefix]++
-			candidate := prefix + strconv.Itoa(next[prefix])
-			if !taken[candidate] && !givesAway(candidate) {
+			if candidate := prefix + strconv.Itoa(next[prefix]); free(candidate) {
 				return candidate
 			}
 		}
@@ -195,7 +230,7 @@ func (r request) choose(givesAway func(string) bool, taken map[string]bool, next
 		if givesAway(prefix) {
 			continue
 		}
-		if !r.numbered && !taken[prefix] {
+		if !r.numbered && free(prefix) {
 			return prefix
 		}
 		return number(prefix + "-")

@@ -179,8 +179,15 @@ func (m *matcher) has(s string) bool {
 
 // at returns the longest name that starts at s[i:] and where it ends.
 func (m *matcher) at(s string, i int) (best pair, end int, found bool) {
+	m.each(s, i, func(p pair, j int) { best, end, found = p, j, true })
+	return best, end, found
+}
+
+// each calls f with every name that starts at s[i:] and where it ends, the
+// shortest first, one of those that fold alike.
+func (m *matcher) each(s string, i int, f func(p pair, end int)) {
 	if !boundaryBefore(s, i) {
-		return pair{}, 0, false
+		return
 	}
 	n := &m.root
 	for j := i; j < len(s); {
@@ -192,17 +199,16 @@ func (m *matcher) at(s string, i int) (best pair, end int, found bool) {
 			r = fold(r)
 		}
 		if n = n.next(r); n == nil {
-			break
+			return
 		}
 		j += size
 		if len(n.pairs) == 0 || !boundaryAfter(s, j) {
 			continue
 		}
 		if p, ok := pick(n.pairs, s, i, j); ok {
-			best, end, found = p, j, true
+			f(p, j)
 		}
 	}
-	return best, end, found
 }
 
 // pick chooses among names that fold to s[i:j]: the one that is written exactly

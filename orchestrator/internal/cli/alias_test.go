@@ -119,3 +119,40 @@ func TestOrdinaryNames(t *testing.T) {
 		}
 	}
 }
+
+// TestAliasesStandForOneThing: a folder of the repository, the namespace of an
+// object and the name of a kubeConfig that are called as a default alias keep
+// their words, and no cluster is given one of them.
+func TestAliasesStandForOneThing(t *testing.T) {
+	stream := renamed(t, strings.NewReplacer(`"old/namespace.yaml"`, `"hub-1/namespace.yaml"`, `"shop"`, `"hub-2"`,
+		"Secret edge/kubeconfig#value", "Secret edge/spoke_1#value"))
+	workplace(t)
+	if _, _, err := take(t.Context(), &fakeAnalyser{messages: stream}, "--out", "out"); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, name := range []string{"files.jsonl", "objects.jsonl", "census.json"} {
+		data, err := os.ReadFile(filepath.Join("out", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(data)
+	}
+	for _, want := range []struct{ file, text string }{
+		{"files.jsonl", `"path":"hub-1/namespace.yaml"`},
+		{"files.jsonl", `"path":"clusters/hub-3/apps.yaml"`},
+		{"objects.jsonl", `"namespace":"hub-2"`},
+		{"census.json", `"kubeconfig": "Secret edge/spoke_1#value"`},
+		{"census.json", `"name": "spoke-2"`},
+		{"census.json", `"name": "spoke-3"`},
+	} {
+		if !strings.Contains(texts[want.file], want.text) {
+			t.Errorf("%s lacks %s", want.file, want.text)
+		}
+	}
+	for _, alias := range []string{`"hub-1"`, `"hub-2"`, `"spoke-1"`} {
+		if strings.Contains(texts["census.json"], `"name": `+alias) {
+			t.Errorf("a cluster is called %s", alias)
+		}
+	}
+}

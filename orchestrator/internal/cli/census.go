@@ -147,8 +147,9 @@ type census struct {
 	request *reachv1.CensusRequest
 	// access is what may be read of clusters.
 	access *access
-	// stored are the aliases of the alias file.
+	// stored are the aliases of the alias file, words what aliases must not be.
 	stored alias.Mapping
+	words  *alias.Words
 	// adoption is what the census is held against.
 	adoption adoption
 	// measured is what --stats writes, trace what --trace writes.
@@ -210,6 +211,7 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 		if c.stored, err = alias.Load(c.place.aliasFile); err != nil {
 			return nil, err
 		}
+		c.words = alias.NewWords(alias.Mapping(c.config.Aliases), c.stored)
 	}
 	if c.adoption, err = newAdoption(f, c.config); err != nil {
 		return nil, err
@@ -290,6 +292,9 @@ func (c *census) record(ctx context.Context, start starter, ended *func()) (*str
 	err = a.Census(ctx, c.request, func(m *reachv1.CensusResponse) error {
 		bar.update(m.GetProgress())
 		c.trace.message(m)
+		if c.words != nil {
+			stream.Words(m, c.words.Note)
+		}
 		return recorder.Add(m)
 	})
 	c.trace.answered()
@@ -359,7 +364,7 @@ func (c *census) names(r *stream.Recording) (names, error) {
 	if c.flags.names == "real" {
 		return names{mode: "real", repository: repository.String(), replace: func(s string) string { return s }}, nil
 	}
-	known := alias.Known{Clusters: r.Clusters, Repository: repository}
+	known := alias.Known{Clusters: r.Clusters, Repository: repository, Words: c.words}
 	for _, cluster := range r.Summary.GetClusters() {
 		for _, domain := range cluster.GetShape().GetIngressDomains() {
 			known.Domains = append(known.Domains, domain)
