@@ -57,23 +57,6 @@ type pair struct {
 	keep bool
 }
 
-// Over returns m with the entries of n added where m has none for a name.
-func (m Mapping) Over(n Mapping) Mapping {
-	merge := func(a, b map[string]string) map[string]string {
-		out := maps.Clone(b)
-		if out == nil {
-			out = map[string]string{}
-		}
-		maps.Copy(out, a)
-		return out
-	}
-	return Mapping{
-		Clusters:   merge(m.Clusters, n.Clusters),
-		Repository: merge(m.Repository, n.Repository),
-		Words:      merge(m.Words, n.Words),
-	}
-}
-
 // Complete returns m with an alias for each name that is known and has none: the
 // one that it had before, as long as that can still do its work, else a default:
 // hub-1, spoke-2, cluster-3, repository, owner, git-host, domain-4. Names of a role are

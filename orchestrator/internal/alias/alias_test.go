@@ -57,11 +57,11 @@ func TestReplace(t *testing.T) {
 		if got != c.want {
 			t.Errorf("Replace(%q) = %q, want %q", c.in, got, c.want)
 		}
-		if name := m.Check().Value(got); name != "" {
-			t.Errorf("after Replace(%q) the check still finds %q in %q", c.in, name, got)
+		if names := m.Check().Value(got); len(names) > 0 {
+			t.Errorf("after Replace(%q) the check still finds %q in %q", c.in, names, got)
 		}
-		if name := m.Check().Value(c.in); (name != "") != (got != c.in) {
-			t.Errorf("the check finds %q in %q, and Replace makes %q of it", name, c.in, got)
+		if names := m.Check().Value(c.in); (len(names) > 0) != (got != c.in) {
+			t.Errorf("the check finds %q in %q, and Replace makes %q of it", names, c.in, got)
 		}
 	}
 }
@@ -128,11 +128,11 @@ func TestNoNameSurvives(t *testing.T) {
 				if oracles[name].MatchString(got) {
 					t.Fatalf("round %d: %q survives in %q, made of %q with %v", round, name, got, text.String(), m.pairs())
 				}
-				if oracles[name].MatchString(text.String()) && check.Value(text.String()) == "" {
+				if oracles[name].MatchString(text.String()) && len(check.Value(text.String())) == 0 {
 					t.Fatalf("round %d: the check does not find %q in %q", round, name, text.String())
 				}
 			}
-			if found := check.Value(got); found != "" {
+			if found := check.Value(got); len(found) > 0 {
 				t.Fatalf("round %d: the check finds %q in %q, made of %q with %v", round, found, got, text.String(), m.pairs())
 			}
 		}
@@ -299,13 +299,16 @@ func TestProse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"| root | cluster | production files |": "",
-		"lands on prod-eu":                      "prod-eu",
-		"lands on PROD_EU":                      "prod-eu",
+		"| root | cluster | production files |": "[]",
+		"lands on prod-eu":                      "[prod-eu]",
+		"lands on PROD_EU":                      "[prod-eu]",
 	} {
-		if got := m.Check().Prose(text); got != want {
-			t.Errorf("Prose(%q) = %q, want %q", text, got, want)
+		if got := fmt.Sprint(m.Check().Prose(text)); got != want {
+			t.Errorf("Prose(%q) = %v, want %v", text, got, want)
 		}
+	}
+	if got := fmt.Sprint(m.Check().Passed()); got != "[production]" {
+		t.Errorf("not looked for: %v", got)
 	}
 }
 
@@ -336,7 +339,7 @@ func TestDomains(t *testing.T) {
 	if want := "shop.domain-1 on hub-1, a word"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if m.Check().Value("https://shop.apps.east.corp.example/") == "" {
+	if len(m.Check().Value("https://shop.apps.east.corp.example/")) == 0 {
 		t.Error("a domain is not looked for")
 	}
 }

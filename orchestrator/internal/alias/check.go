@@ -99,15 +99,45 @@ func (c *Check) Without(text string) *Check {
 	return newCheck(names)
 }
 
-// Value returns a real name that the value of a field holds, or "".
-func (c *Check) Value(s string) string {
-	return c.find(s, func(needle) bool { return true })
+// Value returns the real names that the value of a field holds, each once, in the
+// order in which they stand there.
+func (c *Check) Value(s string) []string {
+	return c.all(s, func(needle) bool { return true })
 }
 
-// Prose returns a real name that a text for people holds, or "". Names that are
+// Prose returns the real names that a text for people holds. Names that are
 // ordinary words are not looked for: the text uses them itself.
-func (c *Check) Prose(s string) string {
-	return c.find(s, func(n needle) bool { return !n.ordinary && !n.brief })
+func (c *Check) Prose(s string) []string {
+	return c.all(s, needle.telling)
+}
+
+// Passed returns the names, sorted, that Prose does not look for.
+func (c *Check) Passed() []string {
+	var out []string
+	for _, g := range c.byWord {
+		for _, needles := range g.byText {
+			for _, n := range needles {
+				if !n.telling() {
+					out = append(out, n.real)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (n needle) telling() bool { return !n.ordinary && !n.brief }
+
+// all returns the wanted names that stand in s.
+func (c *Check) all(s string, wanted func(needle) bool) (names []string) {
+	c.find(s, func(n needle) bool {
+		if wanted(n) && !slices.Contains(names, n.real) {
+			names = append(names, n.real)
+		}
+		return false
+	})
+	return names
 }
 
 // find returns the first wanted name that stands in s, not as part of a word.

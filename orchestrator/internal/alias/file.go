@@ -58,17 +58,21 @@ type Pending struct {
 	file *renameio.PendingFile
 }
 
+// JSON writes the mapping as a mapping file has it.
+func (m Mapping) JSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(document{Schema, m.Over(Mapping{})})
+}
+
 // Write prepares the mapping file with mode 0600.
 func (m Mapping) Write(name string) (*Pending, error) {
-	data, err := json.MarshalIndent(document{Schema, m.Over(Mapping{})}, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("writing the alias file: %w", err)
-	}
 	f, err := renameio.NewPendingFile(name, renameio.WithPermissions(0o600), renameio.IgnoreUmask())
 	if err != nil {
 		return nil, fmt.Errorf("writing the alias file: %w", err)
 	}
-	if _, err := f.Write(append(data, '\n')); err != nil {
+	if err := m.JSON(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("writing the alias file: %w", err), f.Cleanup())
 	}
 	return &Pending{f}, nil

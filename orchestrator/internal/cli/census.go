@@ -133,6 +133,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above
 	sealFlag(flags, &f.requireSeal)
 	f.limits = &reachv1.Limits{}
 	addLimitFlags(flags, f.limits)
+	flags.SetNormalizeFunc(flagName)
 	flags.SortFlags = false
 	return cmd
 }
@@ -422,8 +423,12 @@ func (c *census) publish(ctx context.Context, r *stream.Recording) (*report.Dige
 	}
 	looked := c.trace.span("looking for real names")
 	check := n.mapping.Check()
-	if err := report.Leaks(folder.Dir(), check.Value, check.Prose, pageChecks(check)...); err != nil {
+	leaks, err := report.Leaks(folder.Dir(), check.Value, check.Prose, pageChecks(check)...)
+	if err != nil {
 		return nil, "", err
+	}
+	if len(leaks) > 0 {
+		return nil, "", &leaks[0]
 	}
 	looked()
 	defer c.trace.span("putting the report in place")()

@@ -15,7 +15,7 @@ const (
 	// cannot be meant.
 	exitUsage = 2
 	// exitFindings: it is done, and there are findings at or above --fail-on,
-	// or an audit found a violation.
+	// an audit found a violation, or a check a real name.
 	exitFindings = 3
 )
 
@@ -47,17 +47,23 @@ type violationError struct{}
 
 func (violationError) Error() string { return "the audit found a violation" }
 
+// leakError says that a real name stands where it should not.
+type leakError struct{}
+
+func (leakError) Error() string { return "a real name was found: do not hand this on" }
+
 // exitCode is the code for the error with which a command ended.
 func exitCode(err error) int {
 	var usage usageError
 	var findings findingsError
 	var violation violationError
+	var leak leakError
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &findings), errors.As(err, &violation):
+	case errors.As(err, &findings), errors.As(err, &violation), errors.As(err, &leak):
 		return exitFindings
 	}
 	return exitFailed

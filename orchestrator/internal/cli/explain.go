@@ -83,6 +83,7 @@ Exit codes: 0 done, 1 could not do it or no such object, 2 usage.`,
 	flags.StringVar(&f.analyser, "analyser", "", "`PATH` of the analyser (default reach-analyser beside this program)")
 	flags.StringVar(&f.aliasFile, "alias-file", "", "`FILE` that keeps what aliases stand for (default as for a census without --out)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the analyser logs")
+	flags.SetNormalizeFunc(flagName)
 	flags.SortFlags = false
 	return cmd
 }
@@ -256,8 +257,8 @@ func (e *explanation) keep(n names, out string, failure error) error {
 	if failure != nil {
 		text += failure.Error()
 	}
-	if name := n.mapping.Check().Prose(text); name != "" {
-		return fmt.Errorf("the explanation would give the name %q away; nothing was printed: give it an alias in the configuration", name)
+	if leaks := n.mapping.Check().Prose(text); len(leaks) > 0 {
+		return fmt.Errorf("the explanation would give the real name of %s away, so nothing was printed: give it an alias of its own in the configuration (aliases.words), or ask with --names real for your own eyes", n.mapping.Alias(leaks[0]))
 	}
 	if err := os.MkdirAll(filepath.Dir(e.place.aliasFile), 0o755); err != nil {
 		return fmt.Errorf("making the folder of the alias file: %w", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,10 +132,10 @@ func TestData(t *testing.T) {
 func TestNamesAreFound(t *testing.T) {
 	mapping := alias.Mapping{Clusters: map[string]string{"prod-eu": "hub-1", "button": "hub-2"}}
 	check := mapping.Check().Without(own())
-	if found := check.Prose(render(t, records("quiet"))); found != "" {
+	if found := check.Prose(render(t, records("quiet"))); len(found) > 0 {
 		t.Errorf("%q is found in a page that does not hold it", found)
 	}
-	if found := check.Prose(render(t, records("clusters/prod-eu"))); found != "prod-eu" {
+	if found := check.Prose(render(t, records("clusters/prod-eu"))); !slices.Contains(found, "prod-eu") {
 		t.Errorf("found %q, want prod-eu", found)
 	}
 }

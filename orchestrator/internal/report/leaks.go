@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"html"
 	"net/url"
@@ -18,119 +17,130 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Leaks reads back every file of a folder that Create made and returns an error
-// that names the first one, with the line, in which a name is found. value
-// returns the real name that a field holds, prose one that a text for people
-// holds; both return "" for none and are called from several goroutines at once.
-// pages have their own way to look for the latter.
+// Leaks reads back every file of a report folder and returns where names are
+// found, data before pages, line by line. value returns the real names that a
+// field holds, prose those that a text for people holds; both are called from
+// several goroutines at once. pages have their own way to look for the latter.
 //
 // Every file is read once, in pieces that all cores look at; memory holds a few
-// pieces of a few files, and a line as long as it is.
-func Leaks(dir string, value, prose func(string) string, pages ...PageCheck) error {
+// pieces of a few files, a line as long as it is, and maxLeaks of each piece.
+//
+// The error says that the folder could not be looked at whole.
+func Leaks(dir string, value, prose Look, pages ...PageCheck) ([]LeakError, error) {
 	// A field that the contract does not have could not be looked at.
 	c, err := readCensus(dir, strictly)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lines := map[string]int{}
 	for _, d := range c.Data {
 		lines[d.File] = d.Lines
 	}
 	cleared := &clearedStrings{value: value}
-	looks, err := pageLooks(dir, prose, pages)
+	searches, err := pageSearches(dir, prose, pages)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	pagesEnd := len(searches)
 	for _, name := range dataFiles {
+		if _, named := lines[name]; !named && laterFile(name) {
+			continue
+		}
 		s := shapeOf(reflect.TypeOf(NewRecord(name)).Elem())
-		looks = append(looks, look{name, func(piece []byte) (int, error) { return cleared.lookAt(piece, s) }})
+		searches = append(searches, search{name, func(piece []byte) (int, []LeakError, error) { return cleared.lookAt(piece, s) }})
 	}
-	// Those of the pages come first, which are the largest files; the error is
-	// that of the first file with one, data before pages.
-	errs := make([]error, len(looks))
+	// Those of the pages come first, which are the largest files.
+	leaks, errs := make([][]LeakError, len(searches)), make([]error, len(searches))
 	var running errgroup.Group
 	running.SetLimit(runtime.GOMAXPROCS(0))
-	for i, l := range looks {
+	for i, s := range searches {
 		running.Go(func() error {
-			n, err := inPieces(dir, l.file, l.at)
-			if want, ok := lines[l.file]; err == nil && ok && n != want {
-				err = fmt.Errorf("%s has %d lines and should have %d: the report is not whole", filepath.Join(dir, l.file), n, want)
+			n, found, err := inPieces(dir, s.file, s.at)
+			if want, ok := lines[s.file]; err == nil && ok && n != want {
+				err = fmt.Errorf("%s has %d lines and should have %d: the report is not whole", filepath.Join(dir, s.file), n, want)
 			}
-			errs[i] = err
+			leaks[i], errs[i] = found, err
 			return nil
 		})
 	}
 	_ = running.Wait()
-	pagesEnd := len(looks) - len(dataFiles)
-	for _, err := range errs[pagesEnd:] {
+	for _, err := range slices.Concat(errs[pagesEnd:], errs[:pagesEnd]) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	found := ""
+	out, seen := slices.Concat(leaks[pagesEnd:]...), map[string]bool{}
 	Names(c, func(s string) {
-		if found == "" {
-			found = value(s)
+		for _, name := range value(s) {
+			if !seen[name] {
+				seen[name] = true
+				out = append(out, LeakError{File: CensusFile, Name: name})
+			}
 		}
 	})
-	if found != "" {
-		return &LeakError{File: CensusFile, Name: found}
-	}
-	for _, err := range errs[:pagesEnd] {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return append(out, slices.Concat(leaks[:pagesEnd]...)...), nil
 }
 
-// look is how the pieces of a file are looked at.
-type look struct {
+// Look returns the real names in a text.
+type Look func(string) []string
+
+// maxLeaks bounds how many leaks of a megabyte of text are kept.
+const maxLeaks = 1000
+
+// search is how the pieces of a file are looked at.
+type search struct {
 	file string
-	at   func(piece []byte) (int, error)
+	at   func(piece []byte) (int, []LeakError, error)
 }
 
-// pageLooks are those of what is not data.
-func pageLooks(dir string, prose func(string) string, pages []PageCheck) ([]look, error) {
+// pageSearches are those of what is not data.
+func pageSearches(dir string, prose Look, pages []PageCheck) ([]search, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("reading the report back: %w", err)
 	}
-	var out []look
-	data := append([]string{CensusFile}, dataFiles...)
+	var out []search
 	for _, e := range entries {
-		if slices.Contains(data, e.Name()) {
+		if !e.Type().IsRegular() || e.Name() == CensusFile || slices.Contains(dataFiles, e.Name()) {
 			continue
 		}
-		find := prose
+		look := prose
 		for _, p := range pages {
 			if p.File == e.Name() {
-				find = p.Prose
+				look = p.Prose
 			}
 		}
-		out = append(out, look{e.Name(), func(piece []byte) (int, error) { return lookAtPage(piece, find) }})
+		out = append(out, search{e.Name(), func(piece []byte) (int, []LeakError, error) {
+			n, leaks := LookAt(piece, look)
+			return n, leaks, nil
+		}})
 	}
 	return out, nil
 }
 
-// lookAtPage looks at lines for people and returns how many they are.
-func lookAtPage(piece []byte, look func(string) string) (n int, err error) {
-	err = eachLine(piece, func(line []byte) error {
+// LookAt looks at lines for people, read in every way in which they can be read,
+// and returns how many they are and what was found in them, maxLeaks at the most.
+func LookAt(text []byte, look Look) (n int, leaks []LeakError) {
+	_ = eachLine(text, func(line []byte) error {
 		n++
+		var found []string
 		for _, reading := range readings(string(line)) {
-			if name := look(reading); name != "" {
-				return &LeakError{Line: n, Name: name}
+			for _, name := range look(reading) {
+				if !slices.Contains(found, name) && len(leaks) < maxLeaks {
+					found = append(found, name)
+					leaks = append(leaks, LeakError{Line: n, Name: name})
+				}
 			}
 		}
 		return nil
 	})
-	return n, err
+	return n, leaks
 }
 
 // clearedStrings remembers strings without names: paths and names come again
 // and again. It is safe for concurrent use.
 type clearedStrings struct {
-	value func(string) string
+	value Look
 	pool  sync.Pool // of map[string]struct{}
 }
 
@@ -138,7 +148,7 @@ type clearedStrings struct {
 const cleared = 1 << 15
 
 // lookAt looks at lines of records of a shape and returns how many they are.
-func (c *clearedStrings) lookAt(piece []byte, s *shape) (n int, err error) {
+func (c *clearedStrings) lookAt(piece []byte, s *shape) (n int, leaks []LeakError, err error) {
 	known, ok := c.pool.Get().(map[string]struct{})
 	if !ok {
 		known = map[string]struct{}{}
@@ -149,8 +159,13 @@ func (c *clearedStrings) lookAt(piece []byte, s *shape) (n int, err error) {
 			return nil
 		}
 		kept := string(text)
-		if name := c.value(kept); name != "" {
-			return &LeakError{Line: n, Name: name}
+		if names := c.value(kept); len(names) > 0 {
+			for _, name := range names {
+				if len(leaks) < maxLeaks {
+					leaks = append(leaks, LeakError{Line: n, Name: name})
+				}
+			}
+			return nil
 		}
 		if len(known) >= cleared {
 			clear(known)
@@ -161,14 +176,11 @@ func (c *clearedStrings) lookAt(piece []byte, s *shape) (n int, err error) {
 	err = eachLine(piece, func(line []byte) error {
 		n++
 		if err := s.scan(line, show); err != nil {
-			if leak := (*LeakError)(nil); errors.As(err, &leak) {
-				return err
-			}
 			return &lineError{n, err}
 		}
 		return nil
 	})
-	return n, err
+	return n, leaks, err
 }
 
 // lineError is an error at a line of a piece.
@@ -181,9 +193,8 @@ func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e
 
 // PageCheck looks for names in one file of a report.
 type PageCheck struct {
-	File string
-	// Prose returns the real name that a line holds, "" for none.
-	Prose func(string) string
+	File  string
+	Prose Look
 }
 
 // readings are a line as it stands and as its readers take it: without the

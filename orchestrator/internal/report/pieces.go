@@ -17,13 +17,13 @@ const pieceSize = 256 << 10
 
 // inPieces reads a file of a folder and has look, called from several goroutines
 // at once, look at each piece of whole lines; look returns how many lines the
-// piece has, or how far it came with an error. inPieces returns the number of
-// lines, or the error of the first piece with one, in which lines count from the
-// beginning of the file.
-func inPieces(dir, name string, look func([]byte) (int, error)) (int, error) {
+// piece has and what it found there, or how far it came with an error. inPieces
+// returns the number of lines and all that was found, or the error of the first
+// piece with one; lines count from the beginning of the file.
+func inPieces(dir, name string, look func([]byte) (int, []LeakError, error)) (int, []LeakError, error) {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
-		return 0, fmt.Errorf("the report is not whole: %w", err)
+		return 0, nil, fmt.Errorf("the report is not whole: %w", err)
 	}
 	defer f.Close()
 	size := int64(pieceSize)
@@ -32,6 +32,7 @@ func inPieces(dir, name string, look func([]byte) (int, error)) (int, error) {
 	}
 	type outcome struct {
 		lines int
+		leaks []LeakError
 		err   error
 	}
 	var outcomes []*outcome
@@ -46,7 +47,7 @@ func inPieces(dir, name string, look func([]byte) (int, error)) (int, error) {
 		end = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		if err != nil && !end {
 			_ = workers.Wait()
-			return 0, fmt.Errorf("reading %s: %w", f.Name(), err)
+			return 0, nil, fmt.Errorf("reading %s: %w", f.Name(), err)
 		}
 		piece = piece[:n+read]
 		if rest = nil; !end {
@@ -59,22 +60,21 @@ func inPieces(dir, name string, look func([]byte) (int, error)) (int, error) {
 		o := &outcome{}
 		outcomes = append(outcomes, o)
 		workers.Go(func() error {
-			o.lines, o.err = look(piece)
+			o.lines, o.leaks, o.err = look(piece)
 			return nil
 		})
 	}
 	_ = workers.Wait()
 	lines := 0
+	var leaks []LeakError
 	for _, o := range outcomes {
-		var leak *LeakError
-		var bad *lineError
-		switch {
-		case errors.As(o.err, &leak):
-			return 0, &LeakError{File: name, Line: lines + leak.Line, Name: leak.Name}
-		case errors.As(o.err, &bad):
-			return 0, fmt.Errorf("%s:%d: %w", f.Name(), lines+bad.line, bad.err)
+		if bad := (*lineError)(nil); errors.As(o.err, &bad) {
+			return 0, nil, fmt.Errorf("%s:%d: %w", f.Name(), lines+bad.line, bad.err)
+		}
+		for _, l := range o.leaks {
+			leaks = append(leaks, LeakError{File: name, Line: lines + l.Line, Name: l.Name})
 		}
 		lines += o.lines
 	}
-	return lines, nil
+	return lines, leaks, nil
 }
