@@ -3,6 +3,7 @@ package kustomize
 import (
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -269,16 +270,24 @@ func shown(dir string) string {
 	return dir
 }
 
-// quoteShort quotes a name from a file, cut to a harmless length.
+// quoteShort quotes a name from a file, cut to a harmless length between two
+// characters. What is not UTF-8 stays as it is.
 func quoteShort(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == '"' {
-			return '?'
-		}
-		return r
-	}, s)
 	if len(s) > 60 {
-		s = s[:57] + "..."
+		end := 57
+		for end > 57-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end] + "..."
 	}
-	return `"` + s + `"`
+	return `"` + harmless.Replace(s) + `"`
 }
+
+// harmless replaces control characters and quotes.
+var harmless = func() *strings.Replacer {
+	pairs := []string{`"`, "?"}
+	for r := range rune(' ') {
+		pairs = append(pairs, string(r), "?")
+	}
+	return strings.NewReplacer(pairs...)
+}()

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/api/ifc"
 	"sigs.k8s.io/kustomize/api/resource"
@@ -64,6 +65,9 @@ func resolveFile(view *snapshot.Snapshot, dir, p string, pos position.Pos) (snap
 	e, ok := view.Lookup(full)
 	if !ok || !e.IsFile() {
 		what := "there is no file "
+		if hint := unnameable(view, full); hint != "" {
+			return snapshot.Entry{}, fail(codeNotFound, pos, what+shown(full)+hint)
+		}
 		switch {
 		case view.IsDir(full):
 			what = "this is a directory, not a file: "
@@ -147,7 +151,27 @@ func resolveDir(view *snapshot.Snapshot, dir, p string, pos position.Pos) (strin
 	if e, ok := view.Lookup(full); ok && e.Mode == snapshot.Symlink {
 		return "", fail(codeNotFound, pos, "this is a symbolic link, which sources do not contain: "+full)
 	}
-	return "", fail(codeNotFound, pos, "there is no "+shown(full))
+	return "", fail(codeNotFound, pos, "there is no "+shown(full)+unnameable(view, full))
+}
+
+// unnameable says, of a path that is not there, which name it stands for when
+// Flux wrote it into a kustomization file: YAML cannot hold bytes that are not
+// UTF-8, and U+FFFD takes the place of each. "" when there is no such name.
+func unnameable(view *snapshot.Snapshot, full string) string {
+	if !strings.ContainsRune(full, utf8.RuneError) {
+		return ""
+	}
+	dir, part, rest := "", "", full
+	for rest != "" {
+		part, rest, _ = strings.Cut(rest, "/")
+		for _, e := range view.ReadDir(dir) {
+			if !utf8.ValidString(e.Name) && string([]rune(e.Name)) == part {
+				return fmt.Sprintf(": a generated kustomization file cannot name %q, which is not UTF-8", e.Name)
+			}
+		}
+		dir = path.Join(dir, part)
+	}
+	return ""
 }
 
 // contains reports whether directory a is b or above it.

@@ -1,10 +1,6 @@
 package serve
 
 import (
-	"fmt"
-	"strings"
-	"unicode/utf8"
-
 	"github.com/gitops-reach/reach/analyser/internal/census"
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/coverage"
@@ -63,24 +59,9 @@ func orDefault(s, d string) string {
 	return s
 }
 
-// clean makes bytes a proto3 string can hold: what is not UTF-8 appears as
-// \xNN.
-func clean(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		} else {
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
+// clean makes bytes a proto3 string can hold. The codec does so with what it
+// was forgotten for.
+func clean(s string) string { return reachv1.Text(s) }
 
 var classes = map[placement.Class]reachv1.Class{
 	placement.Local: reachv1.Class_CLASS_LOCAL, placement.RemoteDirect: reachv1.Class_CLASS_REMOTE_DIRECT,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +95,8 @@ func (s *Service) open(ctx context.Context, m *reachv1.CensusRequest, listed fun
 	if err != nil {
 		return nil, err
 	}
-	revision := orDefault(m.GetRevision(), "HEAD")
+	// No name of a ref holds a backslash.
+	revision := orDefault(reachv1.Bytes(m.GetRevision()), "HEAD")
 	c, err := repo.Resolve(revision)
 	if err != nil {
 		return nil, err
@@ -103,6 +105,12 @@ func (s *Service) open(ctx context.Context, m *reachv1.CensusRequest, listed fun
 	o.request.Observed = s.facts.take()
 	if o.snapshot, err = repo.Snapshot(ctx, c, listed); err != nil {
 		return nil, err
+	}
+	for i := range o.request.Roots {
+		p := &o.request.Roots[i].Path
+		if !o.snapshot.IsDir(strings.Trim(path.Clean("/"+*p), "/")) {
+			*p = reachv1.Bytes(*p)
+		}
 	}
 	info := repo.Info()
 	o.request.Engines = s.Engines

@@ -252,7 +252,7 @@ func (s *streamer) summary() error {
 func counts(in map[string]int) map[string]int32 {
 	out := make(map[string]int32, len(in))
 	for _, k := range slices.Sorted(maps.Keys(in)) {
-		out[clean(k)] = int32(in[k])
+		out[clean(k)] += int32(in[k])
 	}
 	return out
 }

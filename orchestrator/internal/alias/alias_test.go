@@ -240,6 +240,8 @@ func TestParseRepository(t *testing.T) {
 		{"file:///home/me/src/platform", "", Repository{"platform", nil, ""}},
 		{"", "/home/me/platform.git", Repository{"platform", nil, ""}},
 		{"", "acme-platform", Repository{"acme-platform", nil, ""}},
+		{"ssh://git@git.acme.example/a%FF/b", "", Repository{"b", []string{`a\xff`}, "git.acme.example"}},
+		{"", "/home/me/pl\xff", Repository{`pl\xff`, nil, ""}},
 	} {
 		got := ParseRepository(c.url, c.dir)
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
 // Repository is the address of a repository in parts.
@@ -20,7 +22,18 @@ type Repository struct {
 // ParseRepository takes the URL of a remote apart: https, ssh, scp-like and
 // local paths. directory is the clone's own path, whose last element names the
 // repository when there is no URL.
+//
+// Bytes that are not UTF-8 appear as in everything that the protocol carries.
 func ParseRepository(remote, directory string) Repository {
+	r := parse(remote, directory)
+	r.Name, r.Host = reachv1.Text(r.Name), reachv1.Text(r.Host)
+	for i := range r.Owners {
+		r.Owners[i] = reachv1.Text(r.Owners[i])
+	}
+	return r
+}
+
+func parse(remote, directory string) Repository {
 	if remote == "" {
 		return Repository{Name: strings.TrimSuffix(path.Base(strings.TrimSuffix(strings.ReplaceAll(directory, "\\", "/"), "/.git")), ".git")}
 	}

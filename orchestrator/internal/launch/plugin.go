@@ -61,6 +61,8 @@ func dialOptions(p *process, o Options) []grpc.DialOption {
 		grpc.WithStaticStreamWindowSize(1 << 20),
 		grpc.WithStaticConnWindowSize(1 << 20),
 		grpc.WithDefaultCallOptions(
+			// What the user types may be any bytes.
+			grpc.ForceCodecV2(reachv1.Codec()),
 			grpc.MaxCallRecvMsgSize(o.Limits.MessageBytes),
 			grpc.MaxCallSendMsgSize(reachv1.MaxRequestBytes)),
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

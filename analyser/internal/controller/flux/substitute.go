@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/kyaml/resid"
@@ -404,12 +405,18 @@ func idOf(o *kustomize.Object) resid.ResId {
 // quoteName shows a name without letting it break the line.
 func quoteName(s string) string {
 	if len(s) > 100 {
-		s = s[:100]
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
+		end := 100
+		for end > 100-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end--
 		}
-		return r
-	}, `"`+s+`"`)
+		s = s[:end]
+	}
+	// Byte by byte, so that what is not UTF-8 stays as it is.
+	out := []byte(`"` + s + `"`)
+	for i, b := range out {
+		if b < ' ' || b == 0x7f {
+			out[i] = '?'
+		}
+	}
+	return string(out)
 }

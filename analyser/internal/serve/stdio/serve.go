@@ -13,7 +13,8 @@ import (
 
 // ServerOptions are the limits under which one peer is served: requests up to
 // the size that the protocol allows, few streams at once, headers of ordinary
-// size, and a peer that sends nothing at all after connecting is given up.
+// size, and a peer that sends nothing at all after connecting is given up. No
+// string that is not UTF-8 ends a call.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(reachv1.MaxRequestBytes),
@@ -21,6 +22,7 @@ func ServerOptions() []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(8),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.ConnectionTimeout(time.Minute),
+		grpc.ForceServerCodecV2(reachv1.Codec()),
 	}
 }
 

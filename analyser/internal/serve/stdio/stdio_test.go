@@ -315,3 +315,39 @@ func TestListenerYieldsTheConnectionOnce(t *testing.T) {
 		t.Errorf("Accept after Close: %v, want %v", err, net.ErrClosed)
 	}
 }
+
+// hostile answers with bytes that are not UTF-8.
+type hostile struct {
+	reachv1.UnimplementedAnalyserServiceServer
+}
+
+func (hostile) Hello(context.Context, *reachv1.HelloRequest) (*reachv1.HelloResponse, error) {
+	return &reachv1.HelloResponse{AnalyserVersion: "v\xff"}, nil
+}
+
+func (hostile) Explain(context.Context, *reachv1.ExplainRequest) (*reachv1.ExplainResponse, error) {
+	return nil, status.Error(codes.NotFound, "no\xff")
+}
+
+// A repository's bytes in an answer do not end the call that brings them, and an
+// error with such bytes arrives.
+func TestServeBytesThatAreNotUTF8(t *testing.T) {
+	r0, w0 := pipe(t)
+	r1, w1 := pipe(t)
+	s := grpc.NewServer(ServerOptions()...)
+	reachv1.RegisterAnalyserServiceServer(s, hostile{})
+	done := make(chan error, 1)
+	go func() { done <- Serve(s, New(r0, w1)) }()
+	client := dial(t, New(r1, w0))
+	m, err := client.Hello(t.Context(), &reachv1.HelloRequest{})
+	if err != nil || m.GetAnalyserVersion() != `v\xff` {
+		t.Errorf("got %v, %v", m, err)
+	}
+	if _, err := client.Explain(t.Context(), &reachv1.ExplainRequest{}); status.Code(err) != codes.NotFound {
+		t.Errorf("got %v", err)
+	}
+	s.Stop()
+	if err := <-done; err != nil {
+		t.Errorf("Serve after Stop: %v", err)
+	}
+}
