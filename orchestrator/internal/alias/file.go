@@ -15,11 +15,15 @@ import (
 // Schema names the format of a mapping file.
 const Schema = "reach.aliases/v1"
 
+// SchemaID is the $id of the JSON Schema of a mapping file.
+const SchemaID = "urn:gitops-reach:reach.aliases:v1"
+
 // maxFile bounds a mapping file: 16 MiB.
 const maxFile = 16 << 20
 
 type document struct {
-	Schema string `json:"schema"`
+	JSONSchema string `json:"$schema,omitempty"`
+	Schema     string `json:"schema"`
 	Mapping
 }
 
@@ -63,7 +67,7 @@ func (m Mapping) JSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(document{Schema, m.Over(Mapping{})})
+	return encoder.Encode(document{SchemaID, Schema, m.Over(Mapping{})})
 }
 
 // Write prepares the mapping file with mode 0600.

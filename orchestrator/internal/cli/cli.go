@@ -119,7 +119,7 @@ write, start a process or open a connection.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(censusCommand(s, start), explainCommand(s, start), oracleCommand(s), reportCommand(s), aliasCommand(s), versionCommand(s), auditCommand(s), rulesCommand(s), rbacCommand(s), manCommand(s))
+	root.AddCommand(censusCommand(s, start), explainCommand(s, start), oracleCommand(s), reportCommand(s), aliasCommand(s), versionCommand(s), auditCommand(s), rulesCommand(s), schemaCommand(s), rbacCommand(s), manCommand(s))
 	completions(root)
 	wrapHelp(root, s)
 	return root

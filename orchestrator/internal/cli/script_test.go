@@ -2,12 +2,17 @@ package cli
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/schema"
 )
 
 var update = flag.Bool("update", false, "rewrite what golden files expect")
@@ -54,6 +59,7 @@ func TestScript(t *testing.T) {
 			}
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"validate": validate},
 		Condition: func(name string) (bool, error) {
 			if name == "analyser" {
 				return binary != "", nil
@@ -61,6 +67,34 @@ func TestScript(t *testing.T) {
 			return false, nil
 		},
 	})
+}
+
+// validate KIND FILE checks a JSON file against the schema that reach schema prints
+// for its kind, and that the file names it.
+func validate(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: validate KIND FILE")
+	}
+	text, ok := schema.Of(args[0])
+	if !ok {
+		ts.Fatalf("there is no schema %q", args[0])
+	}
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	ts.Check(err)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	ts.Check(compiler.AddResource("file:///schema.json", document))
+	compiled, err := compiler.Compile("file:///schema.json")
+	ts.Check(err)
+	data, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[1])))
+	ts.Check(err)
+	err = compiled.Validate(data)
+	if named, _ := data.(map[string]any); err == nil && named["$schema"] != schema.ID(args[0]) {
+		err = fmt.Errorf("the file names the schema %v", named["$schema"])
+	}
+	if neg == (err == nil) {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
 }
 
 // buildAnalyser builds the real analyser into a folder of the test, or returns

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/schema"
 )
 
 // stats is what one census cost.
 type stats struct {
 	start time.Time
+	// Schema is the $id of the JSON Schema of the file.
+	Schema string `json:"$schema"`
 	// AnalyserMillis is the time until the analyser had sent everything.
 	AnalyserMillis int64 `json:"analyser_ms"`
 	// TotalMillis is the time until the report stood on disk.
@@ -51,6 +55,7 @@ func (s *stats) analysed(a analyser) {
 func (s *stats) write(file string) error {
 	s.TotalMillis = time.Since(s.start).Milliseconds()
 	s.ReachPeakBytes = peakMemory()
+	s.Schema = schema.ID("stats")
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err

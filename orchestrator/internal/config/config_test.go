@@ -90,7 +90,7 @@ func TestExample(t *testing.T) {
 	}
 	if diff := cmp.Diff([]Suppression{{
 		Rule: "reach.flux.double_owner", Path: "apps/base/**", Object: "ConfigMap/*/feature-flags", Cluster: "hub-eu",
-		Reason: "Both write the same content until the move to the new layout is done.", Expires: "2027-06-30", line: 97,
+		Reason: "Both write the same content until the move to the new layout is done.", Expires: "2027-06-30", line: 101,
 	}}, c.Suppressions, cmp.AllowUnexported(Suppression{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -22,6 +22,9 @@ import (
 // Schema names the JSON form of an oracle file and its major version.
 const Schema = "reach.oracle/v1"
 
+// SchemaID is the $id of the JSON Schema of the JSON form.
+const SchemaID = "urn:gitops-reach:reach.oracle:v1"
+
 // The states of a Row.
 const (
 	// Rendered: it was built, and Objects counts what came of it.

@@ -128,10 +128,11 @@ func cutLast(s string) (before, after string, found bool) {
 
 // document is the JSON form.
 type document struct {
-	Schema string `json:"schema"`
-	Tool   string `json:"tool,omitempty"`
-	Commit string `json:"commit,omitempty"`
-	Rows   []Row  `json:"kustomizations"`
+	JSONSchema string `json:"$schema,omitempty"`
+	Schema     string `json:"schema"`
+	Tool       string `json:"tool,omitempty"`
+	Commit     string `json:"commit,omitempty"`
+	Rows       []Row  `json:"kustomizations"`
 }
 
 // parseJSON reads a document, or a list of rows alone.
@@ -200,6 +201,8 @@ func (p *reader) document(f *File) *mistake {
 			return p.syntax(err)
 		}
 		switch key {
+		case "$schema":
+			err = p.d.Decode(&head.JSONSchema)
 		case "schema":
 			err = p.d.Decode(&head.Schema)
 		case "tool":
@@ -265,7 +268,7 @@ func (p *reader) rows() ([]Row, *mistake) {
 func Write(w io.Writer, f *File) error {
 	rows := slices.Clone(f.Rows)
 	slices.SortStableFunc(rows, compareRows)
-	head, err := json.Marshal(document{Schema: Schema, Tool: f.Tool, Commit: f.Commit})
+	head, err := json.Marshal(document{JSONSchema: SchemaID, Schema: Schema, Tool: f.Tool, Commit: f.Commit})
 	if err != nil {
 		return err
 	}
