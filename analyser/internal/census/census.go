@@ -127,8 +127,8 @@ func newWorklist(ctx context.Context, snap *snapshot.Snapshot, req *Request) *wo
 	return w
 }
 
-// considered are the manifests of the commit and every other file that
-// something reads, with what they hold.
+// considered are the manifests of the commit, symbolic links that stand for some,
+// and every other file that something reads, with what they hold.
 func (w *worklist) considered(reached []*placement.Placement) ([]coverage.Considered, []finding.Unparsed) {
 	roles := map[string]kustomize.Role{}
 	for _, p := range reached {
@@ -144,8 +144,15 @@ func (w *worklist) considered(reached []*placement.Placement) ([]coverage.Consid
 	}
 	var out []coverage.Considered
 	var unparsed []finding.Unparsed
+	l := &links{w.snap, map[string]bool{}}
 	for _, e := range w.snap.Entries() {
 		_, read := roles[e.Path]
+		if e.Mode == snapshot.Symlink {
+			if c, ok := l.considered(e); ok {
+				out = append(out, c)
+			}
+			continue
+		}
 		if !e.IsFile() || !isManifest(e.Path) && !read {
 			continue
 		}

@@ -36,6 +36,8 @@ type Considered struct {
 	// Excluded is why the file is in no artifact, when that is known; empty
 	// otherwise.
 	Excluded string
+	// Link is, for a symbolic link, what Flux makes of it; empty otherwise.
+	Link string
 	// Problem is why the file could not be read as YAML; empty otherwise.
 	Problem string
 }
@@ -85,6 +87,8 @@ func Files(considered []Considered, placements []*placement.Placement, roots []R
 func state(c Considered, role kustomize.Role, ps []*placement.Placement, packs *Packs) (Analysis, string, string) {
 	if len(ps) == 0 {
 		switch {
+		case c.Link != "":
+			return Uncovered, "symbolic_link", c.Link
 		case c.Problem != "":
 			return Uncovered, "bad_yaml", c.Problem
 		case c.Excluded != "":
