@@ -73,7 +73,7 @@ browser: ## what the tests of report.html need: Chromium and axe-core
 	sh hack/browser/setup.sh
 
 .PHONY: test
-test: build oracle canary browser strace live-programs ## every test
+test: build oracle canary browser strace live-programs ## every test, against real clusters too
 	$(GO) vet ./...
 	$(GO) test -timeout=40m ./...
 	cd hack/agreement && $(GO) vet . && $(GO) test .
@@ -83,14 +83,13 @@ test: build oracle canary browser strace live-programs ## every test
 strace: # what hack/strace needs; without it that test is skipped, and says so
 	@command -v strace >/dev/null || apt-get install -y -qq strace >/dev/null 2>&1 || echo "strace is not there: its test is skipped"
 
-.PHONY: live
-live: ## the tests against real hubs and spokes (hack/live/README.md); not yet part of make test
-	$(GO) run ./hack/live build
-	$(GO) test -tags live -timeout=60m ./hack/live/...
-
 .PHONY: live-programs
-live-programs: # a real API server and kubectl, built once; takes five minutes and more
-	$(GO) run ./hack/live clusters
+live-programs: # API server, kubectl and Flux's controllers, built once; takes ten minutes and more
+	$(GO) run ./hack/live build
+
+.PHONY: live
+live: live-programs ## the tests against real hubs and spokes alone (hack/live/README.md)
+	$(GO) test -timeout=40m ./hack/live/...
 
 .PHONY: live-up
 live-up: ## two real hubs and two real spokes that stay up, and their kubeconfigs

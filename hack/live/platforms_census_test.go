@@ -1,5 +1,3 @@
-//go:build live
-
 package main
 
 import (
@@ -12,14 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gitops-reach/reach/hack/live/internal/api"
-	"github.com/gitops-reach/reach/hack/live/internal/stack"
 )
-
-// The census says of each platform what it is.
-func TestPlatforms(t *testing.T) {
-	repository := small(t)
-	eachPlatform(t, func(t *testing.T, _ *stack.Cluster, p platform, kubeconfig string) { is(t, p, repository, kubeconfig) })
-}
 
 // is takes a census of the cluster and compares what it says that it is.
 func is(t *testing.T, p platform, repository, kubeconfig string) {

@@ -66,31 +66,41 @@ func platforms(t *testing.T) []platform {
 }
 
 // Each platform is put on a real server, which accepts it by its definitions
-// and says the version that the platform's servers say.
-func TestPlatformsAreServed(t *testing.T) {
-	eachPlatform(t, func(t *testing.T, c *stack.Cluster, p platform, _ string) {
-		version, err := c.Client.Get(t.Context(), "/version")
+// and says the version that the platform's servers say; and the census says
+// what it is.
+func TestPlatforms(t *testing.T) {
+	repository := small(t)
+	eachPlatform(t, func(t *testing.T, c *stack.Cluster, p platform, kubeconfig string) {
+		served(t, c, p)
+		is(t, p, repository, kubeconfig)
+	})
+}
+
+// served reports what of a platform the server does not have as it was put
+// there.
+func served(t *testing.T, c *stack.Cluster, p platform) {
+	t.Helper()
+	version, err := c.Client.Get(t.Context(), "/version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := api.String(version, "gitVersion"), programs.Kubernetes+strings.TrimPrefix(p.server, "plain"); got != want {
+		t.Errorf("the server says that it is %s, want %s", got, want)
+	}
+	for _, o := range p.objects {
+		path, err := c.Client.PathOf(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := api.String(version, "gitVersion"), programs.Kubernetes+strings.TrimPrefix(p.server, "plain"); got != want {
-			t.Errorf("the server says that it is %s, want %s", got, want)
+		there, err := c.Client.Get(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, o := range p.objects {
-			path, err := c.Client.PathOf(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			there, err := c.Client.Get(t.Context(), path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := api.At(o, "status", "platformStatus", "type")
-			if got := api.At(there, "status", "platformStatus", "type"); got != want {
-				t.Errorf("%s: the platform is %v, want %v", path, got, want)
-			}
+		want := api.At(o, "status", "platformStatus", "type")
+		if got := api.At(there, "status", "platformStatus", "type"); got != want {
+			t.Errorf("%s: the platform is %v, want %v", path, got, want)
 		}
-	})
+	}
 }
 
 // eachPlatform puts each platform on a real server and does something with it;

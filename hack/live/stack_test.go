@@ -1,5 +1,3 @@
-//go:build live
-
 package main
 
 import (
@@ -28,15 +26,9 @@ func TestReconciles(t *testing.T) {
 		for _, k := range api.Items(list) {
 			name := api.String(k, "metadata", "namespace") + "/" + api.String(k, "metadata", "name")
 			entries, _ := api.At(k, "status", "inventory", "entries").([]any)
-			conditions, _ := api.At(k, "status", "conditions").([]any)
-			said := ""
-			for _, c := range conditions {
-				if api.String(c, "type") == "Ready" {
-					ready[name] = api.String(c, "status") == "True"
-					said = fmt.Sprintf("%s %s: %.150s", api.String(c, "status"), api.String(c, "reason"), api.String(c, "message"))
-				}
-			}
-			t.Logf("%s %s: %d entries, %s", hub, name, len(entries), said)
+			status, reason, message := readiness(k)
+			ready[name] = status == "True"
+			t.Logf("%s %s: %d entries, %s %s: %.150s", hub, name, len(entries), status, reason, message)
 			if ready[name] && api.String(k, "status", "lastAppliedRevision") == "main@sha1:"+head && len(entries) == 0 {
 				t.Errorf("%s %s is ready and lists nothing", hub, name)
 			}

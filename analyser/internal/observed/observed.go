@@ -137,6 +137,9 @@ type Controller struct {
 // Condition is a condition of a status.
 type Condition struct {
 	Type, Status, Reason string
+	// ObservedGeneration is that of the object when the condition was set, 0 when
+	// it does not say.
+	ObservedGeneration int64
 }
 
 // Source is a source object.

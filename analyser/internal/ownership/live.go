@@ -228,7 +228,7 @@ func (t *tenant) verdict(p *observed.Present) Verdict {
 		return *t.unknown
 	}
 	for _, m := range p.Managers {
-		if c := t.without[m.Name]; c != nil && m.Subresource == "" {
+		if c := t.without[m.Name]; c != nil && m.Subresource == "" && !t.ofKnownRelease(p) {
 			return Verdict{Abstain, "no_inventory", c.String() + " has no inventory, and its controller applied the object"}
 		}
 	}
@@ -241,6 +241,24 @@ func (t *tenant) verdict(p *observed.Present) Verdict {
 		}
 	}
 	return Verdict{Kind: NotIn}
+}
+
+// ofKnownRelease reports an object whose release has an inventory. Helm marks
+// what it installs with the release and touches nothing that another release
+// marked (upstream: helm pkg/action/validate.go, checkOwnership), so that no
+// other HelmRelease may list it.
+func (t *tenant) ofKnownRelease(p *observed.Present) bool {
+	if !appliedBy(p, controllerOf(helmReleaseKind)) || !managedByHelm(p) {
+		return false
+	}
+	known := false
+	for _, c := range t.releasesOf(p) {
+		if !c.HasInventory {
+			return false
+		}
+		known = true
+	}
+	return known
 }
 
 func controllerOf(k object.GroupKind) string {

@@ -108,13 +108,12 @@ func (t *tenant) next(p *observed.Present, depth int) chain {
 // field manager that is Helm or, where nothing is known of managers, none.
 func (t *tenant) helm(p *observed.Present) (Maker, string, string, bool) {
 	name, ns := p.Annotations["meta.helm.sh/release-name"], p.Annotations["meta.helm.sh/release-namespace"]
-	managed := strings.EqualFold(p.Labels["app.kubernetes.io/managed-by"], "Helm")
 	byHelm := slices.ContainsFunc(p.Managers, func(m observed.Manager) bool {
 		return m.Subresource == "" && strings.Contains(strings.ToLower(m.Name), "helm")
 	})
 	hook := p.Annotations["helm.sh/hook"]
 	switch {
-	case name != "" && managed && (byHelm || len(p.Managers) == 0):
+	case managedByHelm(p) && (byHelm || len(p.Managers) == 0):
 	case byHelm && (hook != "" || p.Object.Kind == "CustomResourceDefinition"):
 		// Neither hooks nor what is in a chart's crds directory is labelled.
 		name, ns = p.Labels["helm.toolkit.fluxcd.io/name"], p.Labels["helm.toolkit.fluxcd.io/namespace"]
@@ -128,16 +127,36 @@ func (t *tenant) helm(p *observed.Present) (Maker, string, string, bool) {
 	if name == "" {
 		return Helm, "", "the field manager of Helm", true
 	}
-	for _, c := range t.releases[name] {
-		if cmp.Or(c.ReleaseNamespace, c.Object.Namespace) != ns {
-			continue
-		}
+	for _, c := range t.releasesIn(name, ns) {
 		if c.HasInventory && hook == "" && p.Object.Kind != "CustomResourceDefinition" {
 			return Leftover, c.String(), evidence + "; the release is that of " + c.String() + ", whose inventory does not list it", true
 		}
 		return Helm, c.String(), evidence + "; the release is that of " + c.String(), true
 	}
 	return Helm, "release " + ns + "/" + name, evidence, true
+}
+
+// managedByHelm reports the label and the annotation that Helm puts on what it
+// installs.
+func managedByHelm(p *observed.Present) bool {
+	return strings.EqualFold(p.Labels["app.kubernetes.io/managed-by"], "Helm") && p.Annotations["meta.helm.sh/release-name"] != ""
+}
+
+// releasesOf are the HelmReleases whose release an object says that it is of.
+func (t *tenant) releasesOf(p *observed.Present) []*claimant {
+	return t.releasesIn(p.Annotations["meta.helm.sh/release-name"], p.Annotations["meta.helm.sh/release-namespace"])
+}
+
+// releasesIn are the HelmReleases that install a release of this name into a
+// namespace.
+func (t *tenant) releasesIn(name, namespace string) []*claimant {
+	var out []*claimant
+	for _, c := range t.releases[name] {
+		if cmp.Or(c.ReleaseNamespace, c.Object.Namespace) == namespace {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // argo recognises an object that its tracking id names itself; a copied id names

@@ -378,7 +378,9 @@ func (j *judge) unready(c *claimant) (Verdict, bool) {
 		return Verdict{Abstain, "being_deleted", name + " is being deleted"}, true
 	case c.Suspend:
 		return Verdict{Abstain, "suspended", name + " is suspended: it keeps what it applied last, " + orNothing(c.applied())}, true
-	case c.Generation != c.ObservedGeneration:
+	// A controller that fails keeps the observedGeneration of its last success,
+	// -1 where there was none; the condition tells that it has seen this one.
+	case c.Generation != c.ObservedGeneration && (c.Ready.Status != "False" || c.Ready.ObservedGeneration != c.Generation):
 		return Verdict{Abstain, "generation_behind", name + " has not been reconciled since its spec changed"}, true
 	case c.Ready.Status != "True":
 		detail := name + " is not ready"

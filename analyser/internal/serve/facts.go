@@ -268,7 +268,7 @@ func holder(m *reachv1.InventoryHolder) *observed.Holder {
 	}
 	for _, c := range m.GetConditions() {
 		if c.GetType() == "Ready" {
-			h.Ready = observed.Condition{Type: c.GetType(), Status: c.GetStatus(), Reason: c.GetReason()}
+			h.Ready = observed.Condition{Type: c.GetType(), Status: c.GetStatus(), Reason: c.GetReason(), ObservedGeneration: c.GetObservedGeneration()}
 		}
 	}
 	if k := m.GetKubeConfig(); k.GetName() != "" {

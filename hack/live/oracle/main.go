@@ -2,7 +2,7 @@
 // names, without any code of reach: it asks kubectl, and decides by the rules
 // of the documentation alone. The end-to-end tests compare it with the census.
 //
-//	oracle -kubectl PROGRAM -kubeconfig FILE -commit HEX -objects objects.jsonl HUB...
+//	oracle -kubectl PROGRAM -kubeconfig FILE -commit HEX -objects objects.jsonl [-unnamed LIST] HUB...
 //
 // Of the objects it takes what they are and which controller declares them, not
 // the verdict. It prints one JSON object: for each controller object,
@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -44,6 +45,7 @@ func run(args []string) error {
 	kubeconfig := flags.String("kubeconfig", "", "a `file` with a context for each hub")
 	commit := flags.String("commit", "", "the commit of the census, in `hex`")
 	objects := flags.String("objects", "", "objects.jsonl of the census")
+	unnamed := flags.String("unnamed", "", "objects as `KIND NAMESPACE/NAME`, with commas between, whose name nobody but the controller can know")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -66,6 +68,10 @@ func run(args []string) error {
 		key := row.ControllerCluster + " " + row.Kind() + " " + row.Controller
 		if counts[key] == nil {
 			counts[key] = &count{Abstain: map[string]int{}}
+		}
+		if holders[key] != nil && slices.Contains(strings.Split(*unnamed, ","), row.ObjectKind+" "+row.Namespace+"/"+row.Name) {
+			counts[key].Abstain["identity_unknown"]++
+			continue
 		}
 		counts[key].add(holders[key], row)
 	}
@@ -173,8 +179,11 @@ func read(kubectl, kubeconfig, hub, commit string) ([]*holder, error) {
 			Status struct {
 				ObservedGeneration  int64
 				LastAppliedRevision string
-				Conditions          []struct{ Type, Status string }
-				Inventory           *struct{ Entries []struct{ ID string } }
+				Conditions          []struct {
+					Type, Status       string
+					ObservedGeneration int64
+				}
+				Inventory *struct{ Entries []struct{ ID string } }
 			}
 		}
 	}
@@ -184,10 +193,11 @@ func read(kubectl, kubeconfig, hub, commit string) ([]*holder, error) {
 	var holders []*holder
 	for _, k := range list.Items {
 		h := &holder{name: "Kustomization " + k.Metadata.Namespace + "/" + k.Metadata.Name, entries: map[string]bool{}}
-		ready := ""
+		ready, failed := false, false
 		for _, c := range k.Status.Conditions {
 			if c.Type == "Ready" {
-				ready = c.Status
+				ready = c.Status == "True"
+				failed = c.Status == "False" && c.ObservedGeneration == k.Metadata.Generation
 			}
 		}
 		if k.Status.Inventory != nil {
@@ -200,9 +210,11 @@ func read(kubectl, kubeconfig, hub, commit string) ([]*holder, error) {
 			h.abstain = "being_deleted"
 		case k.Spec.Suspend:
 			h.abstain = "suspended"
+		case failed:
+			h.abstain = "not_ready"
 		case k.Status.ObservedGeneration != k.Metadata.Generation:
 			h.abstain = "generation_behind"
-		case ready != "True":
+		case !ready:
 			h.abstain = "not_ready"
 		case k.Status.Inventory == nil:
 			h.abstain = "no_inventory"

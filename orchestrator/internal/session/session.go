@@ -37,7 +37,7 @@ type Options struct {
 	// Request is the time for one request with its answer. Default 30 s.
 	Request time.Duration
 	// PerSecond is the rate of requests, after a burst of twice as many; Parallel
-	// is how many are under way at once. Default 20 and 4.
+	// is how many are under way at once. Default 50, which is kubectl's, and 4.
 	PerSecond float64
 	Parallel  int
 	// Page is how many objects one request asks for. Default 500.
@@ -64,7 +64,7 @@ func (o Options) withDefaults() Options {
 	def(&o.Request, 30*time.Second)
 	def(&o.Wait, 20*time.Second)
 	if o.PerSecond == 0 {
-		o.PerSecond = 20
+		o.PerSecond = 50
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 4

@@ -45,6 +45,13 @@ var Names = []string{HubEast, HubWest, AKS, Edge}
 // platforms says what each cluster is.
 var platforms = map[string]string{HubEast: "openshift", HubWest: "openshift", AKS: "aks", Edge: "openshift"}
 
+// openshiftNamespaces are those of every OpenShift into which acme-platform puts
+// something.
+var openshiftNamespaces = []string{
+	"openshift-config", "openshift-ingress-operator", "openshift-machine-api", "openshift-marketplace",
+	"openshift-monitoring", "openshift-operators", "openshift-user-workload-monitoring",
+}
+
 // A Stack is the running clusters.
 type Stack struct {
 	Dir string
@@ -168,6 +175,11 @@ func (s *Stack) prepare(ctx context.Context, c *Cluster) error {
 	}
 	if platforms[c.Name] == "openshift" {
 		folders = append(folders, s.Programs.CRDs("openshift"), s.Programs.CRDs("olm"))
+		for _, namespace := range openshiftNamespaces {
+			if err := c.Namespace(ctx, namespace); err != nil {
+				return err
+			}
+		}
 	}
 	if folders != nil {
 		if err := c.Apply(ctx, folders...); err != nil {
@@ -228,10 +240,15 @@ func (s *Stack) startFlux() error {
 		if err := os.MkdirAll(tmp, 0o700); err != nil {
 			return err
 		}
+		kustomize := []string{"--requeue-dependency=2s"}
+		if hub == HubEast {
+			// Its manifests say Flux 2.7, whose kustomize-controller is not strict.
+			kustomize = append(kustomize, "--feature-gates=StrictPostBuildSubstitutions=false")
+		}
 		env := []string{"KUBECONFIG=" + s.Clusters[hub].Kubeconfig(), "RUNTIME_NAMESPACE=flux-system", "TMPDIR=" + tmp}
 		for program, args := range map[string][]string{
 			"source-controller":    {"--storage-path=" + storage, "--storage-addr=" + address, "--storage-adv-addr=" + address},
-			"kustomize-controller": {"--requeue-dependency=2s"},
+			"kustomize-controller": kustomize,
 		} {
 			log := filepath.Join(s.Dir, "flux", hub, program+".log")
 			p, err := process.Start(log, s.flux.Program(program), env,
