@@ -293,8 +293,16 @@ func (w *worklist) clusters(owners *ownership.Result) []Cluster {
 		if s.Ref.Key != "" {
 			ref += "#" + s.Ref.Key
 		}
-		if c.KubeConfig == "" || ref < c.KubeConfig {
-			c.Controller, c.KubeConfig = s.Controller, ref
+		if r := (Reference{s.Controller, ref}); !slices.Contains(c.References, r) {
+			c.References = append(c.References, r)
+		}
+	}
+	for _, c := range by {
+		slices.SortFunc(c.References, func(a, b Reference) int {
+			return cmp.Or(strings.Compare(string(a.Controller), string(b.Controller)), strings.Compare(a.KubeConfig, b.KubeConfig))
+		})
+		if len(c.References) > 0 {
+			c.Controller, c.KubeConfig = c.References[0].Controller, c.References[0].KubeConfig
 		}
 	}
 	var out []Cluster

@@ -114,12 +114,22 @@ type Census struct {
 	Views map[string]*controller.View
 }
 
+// Reference is a kubeConfig, "Secret namespace/name#key", that a controller
+// cluster uses.
+type Reference struct {
+	Controller cluster.Name
+	KubeConfig string
+}
+
 // Cluster is a cluster that the census met.
 type Cluster struct {
 	Name cluster.Name
 	// Controller and KubeConfig are how it is reached; empty for roots.
 	Controller cluster.Name
 	KubeConfig string
+	// References are all ways to it, sorted; Controller and KubeConfig are the
+	// first.
+	References []Reference
 	RunsFlux   bool
 	// Controllers that are known to run there, "kustomize-controller 1.9.6",
 	// sorted.

@@ -39,9 +39,10 @@ type worklist struct {
 	spokeRoots []placement.Root
 	rooted     map[cluster.Name]bool
 	merges     []merge
-	registry   *cluster.Registry
-	views      map[string]*controller.View
-	sources    *source.Views
+	// registry is that of the round, named that of the next one.
+	registry, named *cluster.Registry
+	views           map[string]*controller.View
+	sources         *source.Views
 	// home is memoised for a round.
 	home []source.Home
 	raws map[*document.Document]*kustomize.Object
@@ -100,7 +101,7 @@ const (
 
 // run follows the roots until a round learns nothing new.
 func (w *worklist) run() error {
-	w.prev = newFacts()
+	w.prev, w.named = newFacts(), &cluster.Registry{Mappings: w.req.Spokes}
 	for n := 1; ; n++ {
 		w.round()
 		if err := w.ctx.Err(); err != nil {
@@ -108,8 +109,10 @@ func (w *worklist) run() error {
 		}
 		same := w.next.equal(w.prev) && n > 1
 		merged := w.mergeRoots()
+		var renamed bool
+		w.named, renamed = w.registry.Next()
 		w.prev, w.seen = w.next, map[sourceOf]seen{}
-		if same && !merged {
+		if same && !merged && !renamed {
 			break
 		}
 		if n == maxRounds {
@@ -124,7 +127,7 @@ func (w *worklist) run() error {
 
 func (w *worklist) round() {
 	w.next, w.applied, w.visited, w.home, w.seen = newFacts(), nil, map[visit]bool{}, nil, map[sourceOf]seen{}
-	w.registry = &cluster.Registry{Mappings: w.req.Spokes}
+	w.registry = w.named
 	for _, m := range w.merges {
 		w.registry.Merge(m.spoke, m.root)
 	}

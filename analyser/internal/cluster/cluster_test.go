@@ -102,3 +102,71 @@ func TestMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestNext: after one round the answers do not depend on the order of the
+// questions any more.
+func TestNext(t *testing.T) {
+	type question struct {
+		on              Name
+		ref             controller.KubeConfigRef
+		provider, place string
+		want            Name
+	}
+	questions := []question{
+		{"west", config("a"), "aws", "arn:1", "east/flux-system/b"},
+		{"east", config("b"), "aws", "arn:1", "east/flux-system/b"},
+		{"east", config("named"), "aws", "arn:2", "gold"},
+		{"west", config("unnamed"), "aws", "arn:2", "gold"},
+		{"east", config("both"), "", "", "east/flux-system/both (ConfigMap)"},
+		{"east", secret("both", ""), "", "", "east/flux-system/both"},
+		{"east", config("alone"), "", "", "east/flux-system/alone"},
+		{"east", config("in"), "generic", "https://10.0.0.1", "east/flux-system/in"},
+		{"west", config("in"), "generic", "https://10.0.0.1", "west/flux-system/in"},
+	}
+	for _, reverse := range []bool{false, true} {
+		if reverse {
+			slices.Reverse(questions)
+		}
+		r := &Registry{Mappings: []Mapping{{Controller: "east", Reference: "named", Cluster: "gold"}}}
+		for _, q := range questions {
+			r.Spoke(q.on, q.ref, q.provider, q.place)
+		}
+		r, _ = r.Next()
+		for _, q := range questions {
+			if got := r.Spoke(q.on, q.ref, q.provider, q.place); got != q.want {
+				t.Errorf("reversed %t: %s of %s is %s, want %s", reverse, q.ref.Name, q.on, got, q.want)
+			}
+		}
+		if _, other := r.Next(); other {
+			t.Errorf("reversed %t: it does not settle", reverse)
+		}
+	}
+}
+
+// TestEverywhere: which addresses mean one cluster wherever they are read.
+func TestEverywhere(t *testing.T) {
+	for _, c := range []struct {
+		provider, place string
+		want            bool
+	}{
+		{"aws", "arn:aws:eks:eu-west-1:111122223333:cluster/weu", true},
+		{"gcp", "projects/p/locations/l/clusters/c", true},
+		{"generic", "https://one.acme.example", true},
+		{"generic", "https://93.184.216.34:6443", true},
+		{"generic", "https://[2606:2800:220:1::1]:6443", true},
+		{"generic", "https://10.0.0.1:6443", false},
+		{"generic", "https://192.168.1.1", false},
+		{"generic", "https://127.0.0.1:6443", false},
+		{"generic", "https://169.254.1.1", false},
+		{"generic", "https://[fd00::1]", false},
+		{"generic", "https://kubernetes.default.svc", false},
+		{"generic", "https://Kubernetes.Default.SVC.cluster.local.", false},
+		{"generic", "https://master:6443", false},
+		{"generic", "%zz", false},
+		{"", "https://10.0.0.1", false},
+	} {
+		if got := everywhere(c.provider, c.place); got != c.want {
+			t.Errorf("%s %s: %t", c.provider, c.place, got)
+		}
+	}
+}

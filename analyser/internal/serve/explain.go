@@ -151,6 +151,9 @@ func clusters(in []census.Cluster) []*reachv1.Cluster {
 			Name: string(c.Name), Kubeconfig: clean(c.KubeConfig), ControllerCluster: string(c.Controller), RunsFlux: c.RunsFlux,
 			Flavour: platform.Unknown, Platform: platform.Unknown, Evidence: clean(c.Evidence), Controllers: c.Controllers,
 		}
+		for _, r := range c.References {
+			m.References = append(m.References, &reachv1.ClusterReference{ControllerCluster: string(r.Controller), Kubeconfig: clean(r.KubeConfig)})
+		}
 		seen(m, c)
 		out = append(out, m)
 	}

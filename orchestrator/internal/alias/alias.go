@@ -34,6 +34,9 @@ type Known struct {
 	// "cluster".
 	Clusters   map[string]string
 	Repository Repository
+	// References lead to clusters that something names, as "Secret
+	// namespace/name#key".
+	References []string
 	// Domains are DNS names of clusters.
 	Domains []string
 	// Words are what the repository itself says; nil for nothing.
@@ -158,12 +161,26 @@ func (k Known) has(real string, roles map[string]string) bool {
 	return roles[real] != "" || k.Words != nil && k.Words.used[real]
 }
 
-// references are the names of the Secrets and ConfigMaps that lead to clusters
-// which nothing names: such a cluster is called
-// <controller cluster>/<namespace>/<reference>, and the reference is most often
-// named after it. Names that only say what they are tell nothing.
+// references are the names of the Secrets and ConfigMaps that lead to clusters.
+// One that nothing names is called <controller cluster>/<namespace>/<reference>,
+// and the reference is most often named after it; one that the user named may
+// have more such names. Names that only say what they are tell nothing, and those
+// that hold the name of a cluster are told by its alias.
 func (k Known) references() []string {
 	found := map[string]bool{}
+	var clusters []pair
+	for name := range k.Clusters {
+		clusters = append(clusters, pair{real: name})
+	}
+	named := newMatcher(clusters)
+	for _, text := range k.References {
+		_, text, _ = strings.Cut(text, " ")
+		_, ref, _ := strings.Cut(text, "/")
+		ref, _, _ = strings.Cut(ref, "#")
+		if telling(ref) && !named.has(ref) {
+			found[ref] = true
+		}
+	}
 	for name := range k.Clusters {
 		parts := strings.Split(name, "/")
 		if len(parts) < 3 {
@@ -171,14 +188,18 @@ func (k Known) references() []string {
 		}
 		ref, _, _ := strings.Cut(parts[len(parts)-1], "#")
 		ref, _, _ = strings.Cut(ref, " ")
-		telling := slices.ContainsFunc(strings.FieldsFunc(ref, func(r rune) bool { return strings.ContainsRune("-_.", r) }), func(word string) bool {
-			return !slices.Contains(plainReference, strings.ToLower(word))
-		})
-		if telling {
+		if telling(ref) {
 			found[ref] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// telling reports whether the name of a reference says more than what it is.
+func telling(ref string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(ref, func(r rune) bool { return strings.ContainsRune("-_.", r) }), func(word string) bool {
+		return !slices.Contains(plainReference, strings.ToLower(word))
+	})
 }
 
 // plainReference are the words of references that tell nothing.

@@ -125,7 +125,7 @@ func TestOrdinaryNames(t *testing.T) {
 // their words, and no cluster is given one of them.
 func TestAliasesStandForOneThing(t *testing.T) {
 	stream := renamed(t, strings.NewReplacer(`"old/namespace.yaml"`, `"hub-1/namespace.yaml"`, `"shop"`, `"hub-2"`,
-		"Secret edge/kubeconfig#value", "Secret edge/spoke_1#value"))
+		"Secret edge/kubeconfig#value", "Secret spoke_1/kubeconfig#value"))
 	workplace(t)
 	if _, _, err := take(t.Context(), &fakeAnalyser{messages: stream}, "--out", "out"); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestAliasesStandForOneThing(t *testing.T) {
 		{"files.jsonl", `"path":"hub-1/namespace.yaml"`},
 		{"files.jsonl", `"path":"clusters/hub-3/apps.yaml"`},
 		{"objects.jsonl", `"namespace":"hub-2"`},
-		{"census.json", `"kubeconfig": "Secret edge/spoke_1#value"`},
+		{"census.json", `"kubeconfig": "Secret spoke_1/kubeconfig#value"`},
 		{"census.json", `"name": "spoke-2"`},
 		{"census.json", `"name": "spoke-3"`},
 	} {

@@ -367,6 +367,10 @@ func (c *census) names(r *stream.Recording) (names, error) {
 	}
 	known := alias.Known{Clusters: r.Clusters, Repository: repository, Words: c.words}
 	for _, cluster := range r.Summary.GetClusters() {
+		known.References = append(known.References, cluster.GetKubeconfig())
+		for _, way := range cluster.GetReferences() {
+			known.References = append(known.References, way.GetKubeconfig())
+		}
 		for _, domain := range cluster.GetShape().GetIngressDomains() {
 			known.Domains = append(known.Domains, domain)
 		}

@@ -151,7 +151,7 @@ func (e *explanation) run(ctx context.Context, start starter) error {
 	if err != nil {
 		return err
 	}
-	n, err := e.names(&stream.Recording{Header: answer.GetHeader(), Clusters: roles(answer.GetClusters())})
+	n, err := e.names(&stream.Recording{Header: answer.GetHeader(), Clusters: roles(answer.GetClusters()), Summary: &reachv1.Summary{Clusters: answer.GetClusters()}})
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func roles(clusters []*reachv1.Cluster) map[string]string {
 		}
 	}
 	for _, c := range clusters {
-		if hub := c.GetControllerCluster(); hub != "" && hub != c.GetName() {
+		for _, hub := range stream.ControllerClusters(c) {
 			out[hub] = "hub"
 		}
 	}

@@ -151,8 +151,10 @@ func (p *page) from(c report.Cluster) string {
 			from = append(from, code(cmp.Or(r.Path, ".")))
 		}
 	}
-	if c.ControllerCluster != "" && c.ControllerCluster != c.Name {
-		from = append(from, code(c.ControllerCluster)+" by "+code(c.KubeConfig))
+	for _, r := range c.Ways() {
+		if r.ControllerCluster != "" && r.ControllerCluster != c.Name {
+			from = append(from, code(r.ControllerCluster)+" by "+code(r.KubeConfig))
+		}
 	}
 	return strings.Join(from, ", ")
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
-	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/stream"
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
 // enum is a generated protobuf enum.
@@ -134,8 +136,8 @@ func CensusFromProto(h Header, rules []*reachv1.RuleResult, s *reachv1.Summary) 
 func clusters(in []*reachv1.Cluster) []Cluster {
 	controls := map[string]bool{}
 	for _, c := range in {
-		if c.GetControllerCluster() != c.GetName() {
-			controls[c.GetControllerCluster()] = true
+		for _, hub := range stream.ControllerClusters(c) {
+			controls[hub] = true
 		}
 	}
 	out := []Cluster{}
@@ -152,6 +154,9 @@ func clusters(in []*reachv1.Cluster) []Cluster {
 			RunsFlux: c.GetRunsFlux(), Flavour: c.GetFlavour(), Platform: c.GetPlatform(), Evidence: c.GetEvidence(),
 			Controllers: append([]string{}, c.GetControllers()...),
 		})
+		for _, r := range c.GetReferences() {
+			out[len(out)-1].References = append(out[len(out)-1].References, ClusterReference{r.GetControllerCluster(), r.GetKubeconfig()})
+		}
 		seen(&out[len(out)-1], c)
 	}
 	return out

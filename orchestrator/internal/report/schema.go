@@ -195,13 +195,15 @@ type Cluster struct {
 	// kubeConfig reference leads to it), or "cluster".
 	Role string `json:"role" word:"true"`
 	// KubeConfig is the reference that leads to it, "Secret namespace/name#key".
-	KubeConfig        string   `json:"kubeconfig"`
-	ControllerCluster string   `json:"controller_cluster"`
-	RunsFlux          bool     `json:"runs_flux"`
-	Flavour           string   `json:"flavour" word:"true"`
-	Platform          string   `json:"platform" word:"true"`
-	Evidence          string   `json:"evidence"`
-	Controllers       []string `json:"controllers"`
+	KubeConfig        string `json:"kubeconfig"`
+	ControllerCluster string `json:"controller_cluster"`
+	// References are all references that lead to it; the one above is the first.
+	References  []ClusterReference `json:"references,omitempty"`
+	RunsFlux    bool               `json:"runs_flux"`
+	Flavour     string             `json:"flavour" word:"true"`
+	Platform    string             `json:"platform" word:"true"`
+	Evidence    string             `json:"evidence"`
+	Controllers []string           `json:"controllers"`
 	// Signals are what tells Flavour and Platform, and what was seen and tells
 	// nothing. Like all that follows it is left out where nobody looked.
 	Signals []Signal `json:"signals,omitempty"`
@@ -211,6 +213,21 @@ type Cluster struct {
 	Shape *ClusterShape `json:"shape,omitempty"`
 	// Revision is what its controllers reconcile.
 	Revision *RevisionState `json:"revision,omitempty"`
+}
+
+// Ways are all references that lead to a cluster, also in a report that is older
+// than References.
+func (c *Cluster) Ways() []ClusterReference {
+	if len(c.References) == 0 && c.KubeConfig != "" {
+		return []ClusterReference{{c.ControllerCluster, c.KubeConfig}}
+	}
+	return c.References
+}
+
+// ClusterReference is a kubeConfig that leads from one cluster to another.
+type ClusterReference struct {
+	ControllerCluster string `json:"controller_cluster"`
+	KubeConfig        string `json:"kubeconfig"`
 }
 
 // Signal is something that tells, or seems to tell, what a cluster is.

@@ -1,6 +1,10 @@
 package stream
 
-import reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+import (
+	"slices"
+
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
+)
 
 // collect notes the names of clusters that a message uses.
 func (c *check) collect(m *reachv1.CensusResponse) {
@@ -22,6 +26,9 @@ func (c *check) collect(m *reachv1.CensusResponse) {
 	case *reachv1.CensusResponse_Summary:
 		for _, cluster := range e.Summary.GetClusters() {
 			c.use(nil, cluster.GetName(), cluster.GetControllerCluster())
+			for _, r := range cluster.GetReferences() {
+				c.use(nil, r.GetControllerCluster())
+			}
 		}
 		for _, root := range e.Summary.GetRoots() {
 			c.use(nil, root.GetCluster())
@@ -61,9 +68,20 @@ func (c *check) clusterRoles() map[string]string {
 		}
 	}
 	for _, cluster := range c.summary.GetClusters() {
-		if hub := cluster.GetControllerCluster(); hub != "" && hub != cluster.GetName() {
+		for _, hub := range ControllerClusters(cluster) {
 			roles[hub] = "hub"
 		}
 	}
 	return roles
+}
+
+// ControllerClusters are the other clusters whose controllers reach a cluster,
+// sorted.
+func ControllerClusters(c *reachv1.Cluster) []string {
+	out := []string{c.GetControllerCluster()}
+	for _, r := range c.GetReferences() {
+		out = append(out, r.GetControllerCluster())
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { return name == "" || name == c.GetName() })
 }

@@ -38,6 +38,9 @@ func Words(m *reachv1.CensusResponse, f func(string)) {
 	case *reachv1.CensusResponse_Summary:
 		for _, cluster := range e.Summary.GetClusters() {
 			f(cluster.GetKubeconfig())
+			for _, r := range cluster.GetReferences() {
+				f(r.GetKubeconfig())
+			}
 		}
 	}
 }

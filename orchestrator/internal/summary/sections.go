@@ -52,7 +52,7 @@ func (p *printer) clusters(d *report.Digest) {
 		}
 		from := rootPaths(d.Census.Roots, c.Name)
 		if c.Role == "spoke" || from == "" {
-			from = report.Printable(c.ControllerCluster)
+			from = report.Printable(reachedFrom(c))
 		}
 		t.row(report.Printable(c.Name), c.Role, from, platform(c), landed(d.Landed[c.Name]))
 	}
@@ -60,6 +60,17 @@ func (p *printer) clusters(d *report.Digest) {
 	if more := len(d.Census.Clusters) - shownClusters; more > 0 {
 		p.line("  and %d more", more)
 	}
+}
+
+// reachedFrom are the clusters whose controllers reach c, each once.
+func reachedFrom(c report.Cluster) string {
+	var out []string
+	for _, w := range c.Ways() {
+		if !slices.Contains(out, w.ControllerCluster) {
+			out = append(out, w.ControllerCluster)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // hubsFirst lists hubs, then clusters that reconcile themselves, then spokes.

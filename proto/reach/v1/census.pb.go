@@ -2034,7 +2034,10 @@ type Cluster struct {
 	// What it serves and how it is built; not set without facts.
 	Shape *ClusterShape `protobuf:"bytes,11,opt,name=shape,proto3" json:"shape,omitempty"`
 	// Revision that its controllers reconcile; not set without facts about them.
-	Revision      *RevisionState `protobuf:"bytes,12,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision *RevisionState `protobuf:"bytes,12,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Every reference that leads to it, sorted by controller cluster, then by
+	// reference; kubeconfig and controller_cluster are those of the first.
+	References    []*ClusterReference `protobuf:"bytes,13,rep,name=references,proto3" json:"references,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2153,6 +2156,67 @@ func (x *Cluster) GetRevision() *RevisionState {
 	return nil
 }
 
+func (x *Cluster) GetReferences() []*ClusterReference {
+	if x != nil {
+		return x.References
+	}
+	return nil
+}
+
+// ClusterReference is a kubeConfig that leads from one cluster to another.
+type ClusterReference struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	ControllerCluster string                 `protobuf:"bytes,1,opt,name=controller_cluster,json=controllerCluster,proto3" json:"controller_cluster,omitempty"`
+	// "Secret namespace/name#key".
+	Kubeconfig    string `protobuf:"bytes,2,opt,name=kubeconfig,proto3" json:"kubeconfig,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterReference) Reset() {
+	*x = ClusterReference{}
+	mi := &file_reach_v1_census_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterReference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterReference) ProtoMessage() {}
+
+func (x *ClusterReference) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterReference.ProtoReflect.Descriptor instead.
+func (*ClusterReference) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ClusterReference) GetControllerCluster() string {
+	if x != nil {
+		return x.ControllerCluster
+	}
+	return ""
+}
+
+func (x *ClusterReference) GetKubeconfig() string {
+	if x != nil {
+		return x.Kubeconfig
+	}
+	return ""
+}
+
 // Signal is something that tells, or seems to tell, what a cluster is.
 type Signal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2170,7 +2234,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_reach_v1_census_proto_msgTypes[14]
+	mi := &file_reach_v1_census_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2246,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[14]
+	mi := &file_reach_v1_census_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2259,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{14}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Signal) GetName() string {
@@ -2243,7 +2307,7 @@ type ReadingResult struct {
 
 func (x *ReadingResult) Reset() {
 	*x = ReadingResult{}
-	mi := &file_reach_v1_census_proto_msgTypes[15]
+	mi := &file_reach_v1_census_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2255,7 +2319,7 @@ func (x *ReadingResult) String() string {
 func (*ReadingResult) ProtoMessage() {}
 
 func (x *ReadingResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[15]
+	mi := &file_reach_v1_census_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2268,7 +2332,7 @@ func (x *ReadingResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadingResult.ProtoReflect.Descriptor instead.
 func (*ReadingResult) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{15}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReadingResult) GetKind() string {
@@ -2333,7 +2397,7 @@ type ClusterShape struct {
 
 func (x *ClusterShape) Reset() {
 	*x = ClusterShape{}
-	mi := &file_reach_v1_census_proto_msgTypes[16]
+	mi := &file_reach_v1_census_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2345,7 +2409,7 @@ func (x *ClusterShape) String() string {
 func (*ClusterShape) ProtoMessage() {}
 
 func (x *ClusterShape) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[16]
+	mi := &file_reach_v1_census_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2358,7 +2422,7 @@ func (x *ClusterShape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterShape.ProtoReflect.Descriptor instead.
 func (*ClusterShape) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{16}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ClusterShape) GetServerVersion() string {
@@ -2466,7 +2530,7 @@ type ShapeItem struct {
 
 func (x *ShapeItem) Reset() {
 	*x = ShapeItem{}
-	mi := &file_reach_v1_census_proto_msgTypes[17]
+	mi := &file_reach_v1_census_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2478,7 +2542,7 @@ func (x *ShapeItem) String() string {
 func (*ShapeItem) ProtoMessage() {}
 
 func (x *ShapeItem) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[17]
+	mi := &file_reach_v1_census_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2491,7 +2555,7 @@ func (x *ShapeItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShapeItem.ProtoReflect.Descriptor instead.
 func (*ShapeItem) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{17}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ShapeItem) GetNamespace() string {
@@ -2543,7 +2607,7 @@ type RevisionState struct {
 
 func (x *RevisionState) Reset() {
 	*x = RevisionState{}
-	mi := &file_reach_v1_census_proto_msgTypes[18]
+	mi := &file_reach_v1_census_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2555,7 +2619,7 @@ func (x *RevisionState) String() string {
 func (*RevisionState) ProtoMessage() {}
 
 func (x *RevisionState) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[18]
+	mi := &file_reach_v1_census_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2568,7 +2632,7 @@ func (x *RevisionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevisionState.ProtoReflect.Descriptor instead.
 func (*RevisionState) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{18}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RevisionState) GetState() string {
@@ -2630,7 +2694,7 @@ type Pack struct {
 
 func (x *Pack) Reset() {
 	*x = Pack{}
-	mi := &file_reach_v1_census_proto_msgTypes[19]
+	mi := &file_reach_v1_census_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2642,7 +2706,7 @@ func (x *Pack) String() string {
 func (*Pack) ProtoMessage() {}
 
 func (x *Pack) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[19]
+	mi := &file_reach_v1_census_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2655,7 +2719,7 @@ func (x *Pack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pack.ProtoReflect.Descriptor instead.
 func (*Pack) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{19}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Pack) GetName() string {
@@ -2708,7 +2772,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_reach_v1_census_proto_msgTypes[20]
+	mi := &file_reach_v1_census_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2720,7 +2784,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[20]
+	mi := &file_reach_v1_census_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2733,7 +2797,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{20}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Summary) GetClusters() []*Cluster {
@@ -2795,7 +2859,7 @@ type Root struct {
 
 func (x *Root) Reset() {
 	*x = Root{}
-	mi := &file_reach_v1_census_proto_msgTypes[21]
+	mi := &file_reach_v1_census_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2807,7 +2871,7 @@ func (x *Root) String() string {
 func (*Root) ProtoMessage() {}
 
 func (x *Root) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[21]
+	mi := &file_reach_v1_census_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2820,7 +2884,7 @@ func (x *Root) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Root.ProtoReflect.Descriptor instead.
 func (*Root) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{21}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Root) GetCluster() string {
@@ -2907,7 +2971,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_reach_v1_census_proto_msgTypes[22]
+	mi := &file_reach_v1_census_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +2983,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[22]
+	mi := &file_reach_v1_census_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +2996,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{22}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Counts) GetFilesInCommit() int32 {
@@ -3265,7 +3329,7 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\x11seen_not_analysed\x18\t \x03(\v2*.reach.v1.CoverageRow.SeenNotAnalysedEntryR\x0fseenNotAnalysed\x1aB\n" +
 	"\x14SeenNotAnalysedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xc1\x03\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xfd\x03\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
@@ -3281,7 +3345,15 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\breadings\x18\n" +
 	" \x03(\v2\x17.reach.v1.ReadingResultR\breadings\x12,\n" +
 	"\x05shape\x18\v \x01(\v2\x16.reach.v1.ClusterShapeR\x05shape\x123\n" +
-	"\brevision\x18\f \x01(\v2\x17.reach.v1.RevisionStateR\brevision\"`\n" +
+	"\brevision\x18\f \x01(\v2\x17.reach.v1.RevisionStateR\brevision\x12:\n" +
+	"\n" +
+	"references\x18\r \x03(\v2\x1a.reach.v1.ClusterReferenceR\n" +
+	"references\"a\n" +
+	"\x10ClusterReference\x12-\n" +
+	"\x12controller_cluster\x18\x01 \x01(\tR\x11controllerCluster\x12\x1e\n" +
+	"\n" +
+	"kubeconfig\x18\x02 \x01(\tR\n" +
+	"kubeconfig\"`\n" +
 	"\x06Signal\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
@@ -3472,7 +3544,7 @@ func file_reach_v1_census_proto_rawDescGZIP() []byte {
 }
 
 var file_reach_v1_census_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_reach_v1_census_proto_goTypes = []any{
 	(Class)(0),                    // 0: reach.v1.Class
 	(Role)(0),                     // 1: reach.v1.Role
@@ -3494,30 +3566,31 @@ var file_reach_v1_census_proto_goTypes = []any{
 	(*RuleResult)(nil),            // 17: reach.v1.RuleResult
 	(*CoverageRow)(nil),           // 18: reach.v1.CoverageRow
 	(*Cluster)(nil),               // 19: reach.v1.Cluster
-	(*Signal)(nil),                // 20: reach.v1.Signal
-	(*ReadingResult)(nil),         // 21: reach.v1.ReadingResult
-	(*ClusterShape)(nil),          // 22: reach.v1.ClusterShape
-	(*ShapeItem)(nil),             // 23: reach.v1.ShapeItem
-	(*RevisionState)(nil),         // 24: reach.v1.RevisionState
-	(*Pack)(nil),                  // 25: reach.v1.Pack
-	(*Summary)(nil),               // 26: reach.v1.Summary
-	(*Root)(nil),                  // 27: reach.v1.Root
-	(*Counts)(nil),                // 28: reach.v1.Counts
-	nil,                           // 29: reach.v1.CoverageRow.SeenNotAnalysedEntry
-	nil,                           // 30: reach.v1.ClusterShape.IngressDomainsEntry
-	nil,                           // 31: reach.v1.ClusterShape.NodeRolesEntry
-	nil,                           // 32: reach.v1.ClusterShape.GroupsEntry
-	nil,                           // 33: reach.v1.RevisionState.AppliedEntry
-	nil,                           // 34: reach.v1.RevisionState.FetchedEntry
-	nil,                           // 35: reach.v1.Pack.KindsEntry
-	nil,                           // 36: reach.v1.Counts.PlacementsByClassEntry
-	nil,                           // 37: reach.v1.Counts.SyncsByStateEntry
-	nil,                           // 38: reach.v1.Counts.ObjectsByVerdictEntry
-	nil,                           // 39: reach.v1.Counts.FindingsBySeverityEntry
-	nil,                           // 40: reach.v1.Counts.NotConsideredEntry
-	nil,                           // 41: reach.v1.Counts.LiveObjectsByMakerEntry
-	nil,                           // 42: reach.v1.Counts.AbstentionsEntry
-	(*timestamppb.Timestamp)(nil), // 43: google.protobuf.Timestamp
+	(*ClusterReference)(nil),      // 20: reach.v1.ClusterReference
+	(*Signal)(nil),                // 21: reach.v1.Signal
+	(*ReadingResult)(nil),         // 22: reach.v1.ReadingResult
+	(*ClusterShape)(nil),          // 23: reach.v1.ClusterShape
+	(*ShapeItem)(nil),             // 24: reach.v1.ShapeItem
+	(*RevisionState)(nil),         // 25: reach.v1.RevisionState
+	(*Pack)(nil),                  // 26: reach.v1.Pack
+	(*Summary)(nil),               // 27: reach.v1.Summary
+	(*Root)(nil),                  // 28: reach.v1.Root
+	(*Counts)(nil),                // 29: reach.v1.Counts
+	nil,                           // 30: reach.v1.CoverageRow.SeenNotAnalysedEntry
+	nil,                           // 31: reach.v1.ClusterShape.IngressDomainsEntry
+	nil,                           // 32: reach.v1.ClusterShape.NodeRolesEntry
+	nil,                           // 33: reach.v1.ClusterShape.GroupsEntry
+	nil,                           // 34: reach.v1.RevisionState.AppliedEntry
+	nil,                           // 35: reach.v1.RevisionState.FetchedEntry
+	nil,                           // 36: reach.v1.Pack.KindsEntry
+	nil,                           // 37: reach.v1.Counts.PlacementsByClassEntry
+	nil,                           // 38: reach.v1.Counts.SyncsByStateEntry
+	nil,                           // 39: reach.v1.Counts.ObjectsByVerdictEntry
+	nil,                           // 40: reach.v1.Counts.FindingsBySeverityEntry
+	nil,                           // 41: reach.v1.Counts.NotConsideredEntry
+	nil,                           // 42: reach.v1.Counts.LiveObjectsByMakerEntry
+	nil,                           // 43: reach.v1.Counts.AbstentionsEntry
+	(*timestamppb.Timestamp)(nil), // 44: google.protobuf.Timestamp
 }
 var file_reach_v1_census_proto_depIdxs = []int32{
 	0,  // 0: reach.v1.Sync.class:type_name -> reach.v1.Class
@@ -3529,7 +3602,7 @@ var file_reach_v1_census_proto_depIdxs = []int32{
 	3,  // 6: reach.v1.Release.state:type_name -> reach.v1.State
 	10, // 7: reach.v1.Release.live:type_name -> reach.v1.LiveState
 	5,  // 8: reach.v1.LiveObject.verdict:type_name -> reach.v1.VerdictKind
-	43, // 9: reach.v1.LiveObject.time:type_name -> google.protobuf.Timestamp
+	44, // 9: reach.v1.LiveObject.time:type_name -> google.protobuf.Timestamp
 	1,  // 10: reach.v1.Placement.role:type_name -> reach.v1.Role
 	0,  // 11: reach.v1.Placement.class:type_name -> reach.v1.Class
 	3,  // 12: reach.v1.Placement.state:type_name -> reach.v1.State
@@ -3543,37 +3616,38 @@ var file_reach_v1_census_proto_depIdxs = []int32{
 	6,  // 20: reach.v1.Finding.trace:type_name -> reach.v1.Hop
 	16, // 21: reach.v1.Finding.facts:type_name -> reach.v1.FindingFact
 	4,  // 22: reach.v1.RuleResult.severity:type_name -> reach.v1.Severity
-	29, // 23: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
-	20, // 24: reach.v1.Cluster.signals:type_name -> reach.v1.Signal
-	21, // 25: reach.v1.Cluster.readings:type_name -> reach.v1.ReadingResult
-	22, // 26: reach.v1.Cluster.shape:type_name -> reach.v1.ClusterShape
-	24, // 27: reach.v1.Cluster.revision:type_name -> reach.v1.RevisionState
-	30, // 28: reach.v1.ClusterShape.ingress_domains:type_name -> reach.v1.ClusterShape.IngressDomainsEntry
-	31, // 29: reach.v1.ClusterShape.node_roles:type_name -> reach.v1.ClusterShape.NodeRolesEntry
-	32, // 30: reach.v1.ClusterShape.groups:type_name -> reach.v1.ClusterShape.GroupsEntry
-	23, // 31: reach.v1.ClusterShape.subscriptions:type_name -> reach.v1.ShapeItem
-	23, // 32: reach.v1.ClusterShape.cluster_service_versions:type_name -> reach.v1.ShapeItem
-	23, // 33: reach.v1.ClusterShape.machine_config_pools:type_name -> reach.v1.ShapeItem
-	23, // 34: reach.v1.ClusterShape.cluster_operators:type_name -> reach.v1.ShapeItem
-	33, // 35: reach.v1.RevisionState.applied:type_name -> reach.v1.RevisionState.AppliedEntry
-	34, // 36: reach.v1.RevisionState.fetched:type_name -> reach.v1.RevisionState.FetchedEntry
-	35, // 37: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
-	19, // 38: reach.v1.Summary.clusters:type_name -> reach.v1.Cluster
-	27, // 39: reach.v1.Summary.roots:type_name -> reach.v1.Root
-	25, // 40: reach.v1.Summary.packs:type_name -> reach.v1.Pack
-	28, // 41: reach.v1.Summary.counts:type_name -> reach.v1.Counts
-	36, // 42: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
-	37, // 43: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
-	38, // 44: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
-	39, // 45: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
-	40, // 46: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
-	41, // 47: reach.v1.Counts.live_objects_by_maker:type_name -> reach.v1.Counts.LiveObjectsByMakerEntry
-	42, // 48: reach.v1.Counts.abstentions:type_name -> reach.v1.Counts.AbstentionsEntry
-	49, // [49:49] is the sub-list for method output_type
-	49, // [49:49] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	30, // 23: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
+	21, // 24: reach.v1.Cluster.signals:type_name -> reach.v1.Signal
+	22, // 25: reach.v1.Cluster.readings:type_name -> reach.v1.ReadingResult
+	23, // 26: reach.v1.Cluster.shape:type_name -> reach.v1.ClusterShape
+	25, // 27: reach.v1.Cluster.revision:type_name -> reach.v1.RevisionState
+	20, // 28: reach.v1.Cluster.references:type_name -> reach.v1.ClusterReference
+	31, // 29: reach.v1.ClusterShape.ingress_domains:type_name -> reach.v1.ClusterShape.IngressDomainsEntry
+	32, // 30: reach.v1.ClusterShape.node_roles:type_name -> reach.v1.ClusterShape.NodeRolesEntry
+	33, // 31: reach.v1.ClusterShape.groups:type_name -> reach.v1.ClusterShape.GroupsEntry
+	24, // 32: reach.v1.ClusterShape.subscriptions:type_name -> reach.v1.ShapeItem
+	24, // 33: reach.v1.ClusterShape.cluster_service_versions:type_name -> reach.v1.ShapeItem
+	24, // 34: reach.v1.ClusterShape.machine_config_pools:type_name -> reach.v1.ShapeItem
+	24, // 35: reach.v1.ClusterShape.cluster_operators:type_name -> reach.v1.ShapeItem
+	34, // 36: reach.v1.RevisionState.applied:type_name -> reach.v1.RevisionState.AppliedEntry
+	35, // 37: reach.v1.RevisionState.fetched:type_name -> reach.v1.RevisionState.FetchedEntry
+	36, // 38: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
+	19, // 39: reach.v1.Summary.clusters:type_name -> reach.v1.Cluster
+	28, // 40: reach.v1.Summary.roots:type_name -> reach.v1.Root
+	26, // 41: reach.v1.Summary.packs:type_name -> reach.v1.Pack
+	29, // 42: reach.v1.Summary.counts:type_name -> reach.v1.Counts
+	37, // 43: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
+	38, // 44: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
+	39, // 45: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
+	40, // 46: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
+	41, // 47: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
+	42, // 48: reach.v1.Counts.live_objects_by_maker:type_name -> reach.v1.Counts.LiveObjectsByMakerEntry
+	43, // 49: reach.v1.Counts.abstentions:type_name -> reach.v1.Counts.AbstentionsEntry
+	50, // [50:50] is the sub-list for method output_type
+	50, // [50:50] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_reach_v1_census_proto_init() }
@@ -3587,7 +3661,7 @@ func file_reach_v1_census_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reach_v1_census_proto_rawDesc), len(file_reach_v1_census_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
