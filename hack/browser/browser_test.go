@@ -205,6 +205,22 @@ func (b *tab) shot(name string) {
 	}
 }
 
+// paper writes what a printer gets to REACH_SHOTS, when that names a folder.
+func (b *tab) paper(name string) {
+	b.t.Helper()
+	dir := os.Getenv("REACH_SHOTS")
+	if dir == "" {
+		return
+	}
+	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".pdf"), pdf, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // accessible wants no violation of axe-core's rules; rules limit it to some.
 func (b *tab) accessible(what string, rules ...string) {
 	b.t.Helper()

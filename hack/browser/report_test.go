@@ -26,6 +26,11 @@ func TestEveryReportIsReadable(t *testing.T) {
 		},
 		"three in a chain": func(t *testing.T) string { return corpus(t, "olga-mir__k8s-multi-cluster") },
 		"without a root":   func(t *testing.T) string { return corpus(t, "redhat-cop__gitops-catalog") },
+		"disputed":         disputed,
+		"adopted":          adopted,
+		"mixed namespace":  func(t *testing.T) string { return witnessed(t, "ownership_mixed_namespace") },
+		"unreadable":       func(t *testing.T) string { return witnessed(t, "ownership_of_what_could_not_be_read") },
+		"platforms":        func(t *testing.T) string { return witnessed(t, "platform_of_clusters") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, html(folder(t)))
@@ -50,6 +55,7 @@ func TestEveryReportIsReadable(t *testing.T) {
 			}
 			b.shot(file + "-narrow")
 			b.accessible("narrow", "scrollable-region-focusable", "target-size")
+			b.paper(file)
 		})
 	}
 }

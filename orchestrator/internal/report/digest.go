@@ -32,7 +32,8 @@ type Digest struct {
 	// Found counts findings by rule, then severity: a rule may find things of
 	// several.
 	Found map[string]map[string]int
-	// Defects are the first rows of the oracle that do not agree.
+	// Defects are rows of the oracle that do not agree, the telling ones first:
+	// those that differ, that only one side has, on which the other side failed.
 	Defects []*OracleRow
 	// Landed counts placements by cluster, then class.
 	Landed map[string]map[string]int
@@ -41,13 +42,15 @@ type Digest struct {
 	Foreign []*LiveObject
 	// UnresolvedFor counts unresolved files by reason, AbstainedFor objects.
 	UnresolvedFor, AbstainedFor map[string]int
+	// defects are by result until End.
+	defects map[string][]*OracleRow
 }
 
 // The methods of Handler.
 func (d *Digest) Begin(h *Header) error {
 	*d = Digest{
 		Header: *h, Examples: map[string][]*Finding{}, Found: map[string]map[string]int{}, Landed: map[string]map[string]int{},
-		UnresolvedFor: map[string]int{}, AbstainedFor: map[string]int{},
+		UnresolvedFor: map[string]int{}, AbstainedFor: map[string]int{}, defects: map[string][]*OracleRow{},
 	}
 	return nil
 }
@@ -119,19 +122,27 @@ func (d *Digest) Worst(rule string) string {
 	return d.Examples[rule][0].Severity
 }
 
-// Oracle keeps what does not agree.
+// results of an oracle other than "agree", the telling ones first.
+var results = []string{"differ", "only_theirs", "only_ours", "theirs_failed"}
+
+// Oracle keeps what does not agree, of each result the first.
 func (d *Digest) Oracle(r *OracleRow) error {
-	if r.Result != "agree" && len(d.Defects) < keptTroubled {
-		d.Defects = append(d.Defects, r)
+	if r.Result != "agree" && len(d.defects[r.Result]) < keptTroubled {
+		d.defects[r.Result] = append(d.defects[r.Result], r)
 	}
 	return nil
 }
 
 func (d *Digest) Coverage(r *CoverageRow) error { d.Rows = append(d.Rows, r); return nil }
 
-// End puts the row of the files below no root last.
+// End puts the row of the files below no root last, and the rows of the oracle in
+// order.
 func (d *Digest) End(c *Census) error {
 	d.Census = c
+	for _, result := range results {
+		d.Defects = append(d.Defects, d.defects[result]...)
+	}
+	d.Defects = d.Defects[:min(len(d.Defects), keptTroubled)]
 	slices.SortStableFunc(d.Rows, func(a, b *CoverageRow) int {
 		return cmp.Compare(btoi(a.Root == ""), btoi(b.Root == ""))
 	})
