@@ -141,7 +141,7 @@ func closing(l string, quote byte) (n int, literal bool) {
 	for i := 0; i < len(l); i++ {
 		switch {
 		case l[i] == '\\' && quote == '"':
-			if i++; i == len(l) || strings.IndexByte(`"\/nt`, l[i]) < 0 {
+			if i++; i == len(l) || strings.IndexByte(`"\nt`, l[i]) < 0 {
 				return 0, false
 			}
 			literal = false
