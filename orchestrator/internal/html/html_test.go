@@ -168,3 +168,15 @@ func TestEmptyCensus(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesKeepTheirUnderscores: only words of the contract are written as people
+// write them.
+func TestNamesKeepTheirUnderscores(t *testing.T) {
+	page := render(t, records("my_hub"))
+	if i := strings.Index(page, "my hub"); i >= 0 {
+		t.Errorf("a name is written another way: %s", page[max(0, i-100):i+50])
+	}
+	if !strings.Contains(page, ">remote direct spoke of my_hub</span>") {
+		t.Error("the page does not say where the file lands")
+	}
+}

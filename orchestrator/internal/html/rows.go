@@ -122,7 +122,7 @@ func fileItem(f fileRow) template.HTML {
 	m.raw(`</span>`)
 	for _, land := range f.Lands {
 		m.raw(` <span class="land">`)
-		m.words(land)
+		m.text(land)
 		m.raw(`</span>`)
 	}
 	if f.More > 0 {

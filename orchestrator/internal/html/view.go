@@ -174,7 +174,7 @@ func (p *page) view() *view {
 		row := fileRow{File: f, Placements: p.placed[f.Path], More: f.Placements - len(p.placed[f.Path])}
 		for _, at := range row.Placements {
 			land := landing(at)
-			if land != f.Analysis && !slices.Contains(row.Lands, land) {
+			if land != words(f.Analysis) && !slices.Contains(row.Lands, land) {
 				row.Lands = append(row.Lands, land)
 			}
 		}
@@ -314,9 +314,9 @@ func newBar(label string, counts []tally) bar {
 
 func landing(p *report.Placement) string {
 	if p.Cluster == "" {
-		return p.Class
+		return words(p.Class)
 	}
-	return p.Class + " " + p.Cluster
+	return words(p.Class) + " " + p.Cluster
 }
 
 // sets are the values that a filter offers.
