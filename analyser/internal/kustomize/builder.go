@@ -42,7 +42,8 @@ type Options struct {
 	// Unshared builds every layer and target anew, however often it is used: it
 	// shows that sharing changes nothing.
 	Unshared bool
-	// NoShortcuts makes an engine substitute every object by way of its text.
+	// NoShortcuts leaves every merge and every reference to kustomize, and makes an
+	// engine substitute every object by way of its text.
 	NoShortcuts bool
 }
 
@@ -142,7 +143,7 @@ func (o *Build) fail(f *Failure) {
 // Flux turns that into a failed build: so does this.
 func (r *run) top(out *Build, f *kfile) {
 	t := r.newTarget(f, nil, nil, f.k.BuildMetadata)
-	acc := newAccumulation()
+	acc := r.newAccumulation()
 	defer func() { out.conceal(acc.list, t.secrets) }()
 	defer func() {
 		if v := recover(); v != nil {

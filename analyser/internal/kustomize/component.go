@@ -71,7 +71,7 @@ func (t *target) component(acc *accumulation, dir, written string, pos position.
 		return nil, wrap(err, codeUnsupported, pos, "the component cannot be run")
 	}
 	// Upstream merges the result into an empty accumulator, which checks ids.
-	merged := newAccumulation()
+	merged := t.newAccumulation()
 	if err := merged.add(out.list...); err != nil {
 		return nil, wrap(err, codeDuplicateID, pos, "")
 	}

@@ -284,6 +284,9 @@ func (e *entry) object(drop [][]string) (*Object, error) {
 		o.Unwritable = fail(codeBadYAML, e.origin, "kustomize cannot write "+idString(id))
 		return o, nil
 	}
+	if e.base != nil && e.traced == nil {
+		reuse(e.base, n)
+	}
 	o.Node, o.History = n, e.history(n)
 	return o, nil
 }

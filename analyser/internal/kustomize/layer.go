@@ -95,8 +95,11 @@ type accumulation struct {
 	varsAt map[string]position.Pos
 }
 
-func newAccumulation() *accumulation {
-	return &accumulation{config: &fieldConfig{}, vars: types.NewVarSet(), varsAt: map[string]position.Pos{}}
+func (r *run) newAccumulation() *accumulation {
+	return &accumulation{
+		resources: resources{long: r.b.options.NoShortcuts},
+		config:    &fieldConfig{}, vars: types.NewVarSet(), varsAt: map[string]position.Pos{},
+	}
 }
 
 func (r *run) newTarget(f *kfile, chain []string, origin *resource.Origin, metadata []string) *target {
@@ -149,7 +152,7 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 
 // build accumulates the target into a layer.
 func (t *target) build() *layer {
-	acc, err := t.accumulate(newAccumulation())
+	acc, err := t.accumulate(t.newAccumulation())
 	l := &layer{outside: t.outside, closure: t.order, height: t.height, secrets: t.secrets}
 	if err != nil {
 		l.err = wrap(err, codeUnsupported, t.file.base, "kustomize cannot build this layer")
@@ -157,6 +160,7 @@ func (t *target) build() *layer {
 	}
 	l.entries, l.config, l.vars, l.varsAt = acc.list, acc.config, acc.vars, acc.varsAt
 	for _, e := range l.entries {
+		e.settle()
 		e.shared = true
 	}
 	return l

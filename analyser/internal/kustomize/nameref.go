@@ -48,42 +48,62 @@ func (m *resources) fixReferences(refs nameRefs) error {
 			e.own() // references to it are recorded on it
 		}
 	}
-	cache := map[string]*candidates{}
-	for _, o := range objects {
-		var fields []nameref.Filter
-		for _, ref := range refs {
-			for _, spec := range ref.Referrers {
-				if o.org.IsSelected(&spec.Gvk) && mayHold(o.entry.res.YNode(), spec.Path) {
-					fields = append(fields, nameref.Filter{NameFieldToUpdate: spec, ReferralTarget: ref.Gvk})
-				}
-			}
-		}
-		if len(fields) == 0 {
-			// Upstream looks at the subjects of a RoleBinding nevertheless.
-			if o.cur.Kind != roleBinding {
-				continue
-			}
-		}
-		c, err := candidatesOf(objects, o, cache)
-		if err != nil {
+	known := newRenames(objects)
+	known.long = m.long
+	for i := range objects {
+		if err := known.fix(&objects[i], refs); err != nil {
 			return err
 		}
-		for _, f := range fields {
-			if f.NameFieldToUpdate.Path == "" {
-				return fail(codeNameReference, o.entry.origin,
-					"a name reference configuration that selects "+idString(o.cur)+" has no path")
+	}
+	return nil
+}
+
+// fix writes new names into the fields of one object.
+func (r *renames) fix(o *named, refs nameRefs) error {
+	var fields []nameref.Filter
+	for _, ref := range refs {
+		for _, spec := range ref.Referrers {
+			if o.org.IsSelected(&spec.Gvk) && mayHold(o.entry.res.YNode(), spec.Path) {
+				fields = append(fields, nameref.Filter{NameFieldToUpdate: spec, ReferralTarget: ref.Gvk})
 			}
-			r := o.entry.own()
-			f.Referrer, f.ReferralCandidates = r, c
-			line := r.YNode().Line // a filter that fails leaves no node
-			if err := r.ApplyFilter(f); err != nil {
-				return fail(codeNameReference, position.Pos(line),
-					"the reference in "+f.NameFieldToUpdate.Path+" of "+idString(o.cur)+" cannot be followed: it is malformed or means several objects")
-			}
-			o.entry.noteEach(Cause{Kind: StepTransformer, What: "name reference"}, func(_ fieldpath.Path, _, value *yaml.Node) Cause {
-				return renamedBy(objects, f.ReferralTarget, value)
-			})
 		}
+	}
+	if len(fields) == 0 && o.cur.Kind != roleBinding {
+		// Upstream looks at the subjects of a RoleBinding nevertheless.
+		return nil
+	}
+	also, err := subjectNamespaces(o.entry.res)
+	if err != nil {
+		return err
+	}
+	confirmed := upright(o.entry.res)
+	for _, f := range fields {
+		path := f.NameFieldToUpdate.Path
+		if path == "" {
+			return fail(codeNameReference, o.entry.origin,
+				"a name reference configuration that selects "+idString(o.cur)+" has no path")
+		}
+		values, plain, known := mentioned(o.entry.res.YNode(), path)
+		known = known && !r.long
+		if known && plain && confirmed && !r.mention(values) {
+			continue
+		}
+		if known {
+			f.ReferralCandidates = r.narrow(o, also, values)
+		} else {
+			f.ReferralCandidates = r.all(o, also)
+		}
+		res := o.entry.own()
+		f.Referrer = res
+		line := res.YNode().Line // a filter that fails leaves no node
+		if err := res.ApplyFilter(f); err != nil {
+			return fail(codeNameReference, position.Pos(line),
+				"the reference in "+path+" of "+idString(o.cur)+" cannot be followed: it is malformed or means several objects")
+		}
+		o.entry.noteEach(Cause{Kind: StepTransformer, What: "name reference"}, func(_ fieldpath.Path, _, value *yaml.Node) Cause {
+			return renamedBy(r.objects, f.ReferralTarget, value)
+		})
+		confirmed = upright(res)
 	}
 	return nil
 }
@@ -116,45 +136,6 @@ func renamedBy(objects []named, target resid.Gvk, value *yaml.Node) Cause {
 }
 
 const roleBinding = "RoleBinding"
-
-// candidatesOf returns what an object may refer to (upstream:
-// resWrangler.SubsetThatCouldBeReferencedByResource).
-func candidatesOf(objects []named, from named, cache map[string]*candidates) (*candidates, error) {
-	also, err := subjectNamespaces(from.entry.res)
-	if err != nil {
-		return nil, err
-	}
-	ns := from.cur.EffectiveNamespace()
-	if c := cache[ns]; c != nil && len(also) == 0 {
-		return c, nil
-	}
-	c := &candidates{original: map[string][]*resource.Resource{}, current: map[string][]*resource.Resource{}}
-	add := func(group map[string][]*resource.Resource, ns string, o named) {
-		if ns == resid.TotallyNotANamespace {
-			return
-		}
-		list := group[ns]
-		if o.renamed {
-			list = append(list, o.entry.res)
-		}
-		group[ns] = list
-	}
-	everything := from.cur.IsClusterScoped()
-	for _, o := range objects {
-		if !everything && !o.cur.IsClusterScoped() && !o.cur.IsNsEquals(from.cur) && !also[o.cur.Namespace] {
-			continue
-		}
-		if o.renamed {
-			c.all = append(c.all, o.entry.res)
-		}
-		add(c.original, o.org.EffectiveNamespace(), o)
-		add(c.current, o.cur.EffectiveNamespace(), o)
-	}
-	if len(also) == 0 {
-		cache[ns] = c
-	}
-	return c, nil
-}
 
 // subjectNamespaces are the namespaces of the service accounts of a
 // RoleBinding. Upstream panics on subjects that are no mappings, and fails on

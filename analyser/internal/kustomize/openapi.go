@@ -69,8 +69,8 @@ func resetSchema() {
 }
 
 // applyMerge merges a patch into r with every schema at hand that kyaml may ask
-// for on the way.
-func applyMerge(r, patch *resource.Resource) error {
+// for on the way; long is without shortcuts.
+func applyMerge(r, patch *resource.Resource, long bool) error {
 	if alone {
 		return r.ApplySmPatch(patch)
 	}
@@ -78,6 +78,10 @@ func applyMerge(r, patch *resource.Resource) error {
 	n.look(r.YNode())
 	n.look(patch.YNode())
 	kindsMu.RLock()
+	if len(n.kinds) == 0 && !n.all && !long && mergePlainly(r, patch) {
+		kindsMu.RUnlock()
+		return nil
+	}
 	if n.missing() {
 		kindsMu.RUnlock()
 		kindsMu.Lock()

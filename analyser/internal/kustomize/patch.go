@@ -234,16 +234,16 @@ func (m *resources) patchNamed(p *mergePatch) error {
 	if err != nil {
 		return err
 	}
-	return e.merge(p.res.DeepCopy(), p.res.YNode(), p.pos)
+	return m.merge(e, p.res.DeepCopy(), p.res.YNode(), p.pos)
 }
 
-// merge merges a patch, which is used up, into the entry. written is the patch
+// merge merges a patch, which is used up, into an entry. written is the patch
 // as it is written.
-func (e *entry) merge(patch *resource.Resource, written *yaml.Node, pos position.Pos) error {
+func (m *resources) merge(e *entry, patch *resource.Resource, written *yaml.Node, pos position.Pos) error {
 	r := e.own()
 	before, id := header(r.YNode()), r.CurId()
 	e.step(StepPatch, pos)
-	if err := applyMerge(r, patch); err != nil {
+	if err := applyMerge(r, patch, m.long); err != nil {
 		return fail(codeBadPatch, pos, "the patch cannot be merged into "+idString(id))
 	}
 	if !r.IsNil() {
@@ -270,7 +270,7 @@ func (m *resources) patch(set *resource.IdSet, p *mergePatch, pos position.Pos) 
 			patch := p.prepared.DeepCopy()
 			patch.SetGvk(e.res.GetGvk())
 			patch.SetKind(p.res.GetKind())
-			if err := e.merge(patch, p.res.YNode(), pos); err != nil {
+			if err := m.merge(e, patch, p.res.YNode(), pos); err != nil {
 				return err
 			}
 		}

@@ -69,7 +69,7 @@ func (t *target) plugins(list []string, field string) ([]plugin, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	acc := newAccumulation()
+	acc := t.newAccumulation()
 	var paths []string
 	var at []position.Pos
 	for i, p := range list {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -21,6 +22,8 @@ type entry struct {
 	// finished layer and must not be changed: see own.
 	res    *resource.Resource
 	shared bool
+	// base is what res was copied from, to which settle puts back what is the same.
+	base *yaml.Node
 
 	origin  position.Pos
 	written object.Ref
@@ -36,6 +39,7 @@ type entry struct {
 // own makes the resource of the entry its own to change.
 func (e *entry) own() *resource.Resource {
 	if e.shared {
+		e.base = e.res.YNode()
 		e.res = e.res.DeepCopy()
 		e.shared = false
 	}
@@ -67,6 +71,8 @@ type resources struct {
 	resmap.ResMap // not set: methods that no plugin calls
 
 	list []*entry
+	// long leaves to kustomize what a shortcut would do.
+	long bool
 }
 
 // idKey is equal for ids that upstream's ResId.Equals says are equal.
