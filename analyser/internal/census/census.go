@@ -98,6 +98,9 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	w.summarise()
+	if len(w.roots) == 0 {
+		c.Proposals = w.propose()
+	}
 	c.Notes = slices.Sorted(maps.Keys(w.notes))
 	return c, ctx.Err()
 }

@@ -89,10 +89,12 @@ func (e *RootNotFoundError) Error() string {
 type Census struct {
 	// OriginURL is the URL from which the roots' sources take this repository,
 	// without user and password; empty when none says.
-	OriginURL  string
-	Positions  *position.Set
-	Clusters   []Cluster
-	Roots      []placement.Root
+	OriginURL string
+	Positions *position.Set
+	Clusters  []Cluster
+	Roots     []placement.Root
+	// Proposals are directories that may be roots, where none was found.
+	Proposals  []Proposal
 	Applied    []*placement.Applied
 	Placements []*placement.Placement
 	Objects    []placement.Object

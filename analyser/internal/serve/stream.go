@@ -241,6 +241,9 @@ func (s *streamer) summary() error {
 			DeclaredBy: r.DeclaredBy, DeclaredPath: clean(at.Path), DeclaredLine: int32(at.Line),
 		})
 	}
+	for _, p := range s.c.Proposals {
+		m.Proposals = append(m.Proposals, &reachv1.RootProposal{Cluster: clean(p.Cluster), Path: clean(p.Path), Reason: clean(p.Reason)})
+	}
 	for _, p := range s.c.Packs {
 		m.Packs = append(m.Packs, &reachv1.Pack{
 			Name: p.Name, Handled: p.Handled, Kinds: counts(p.Kinds), Objects: int32(p.Objects), Files: int32(p.Files),

@@ -204,6 +204,12 @@ func (p *page) notes() {
 			p.line("- %s", plain(n))
 		}
 	}
+	if len(p.Census.ProposedRoots) > 0 {
+		p.line("\n## Roots that may be meant\n\nNothing says which; add the flag of each that is one and take the census again.\n")
+		for _, r := range p.Census.ProposedRoots {
+			p.line("- %s: %s", code(r.Flag()), plain(r.Reason))
+		}
+	}
 	p.line("\n## Data\n")
 	for _, d := range p.Census.Data {
 		p.line("- `%s`: %d", d.File, d.Lines)

@@ -119,6 +119,9 @@ func CensusFromProto(h Header, rules []*reachv1.RuleResult, s *reachv1.Summary) 
 			DeclaredBy: r.GetDeclaredBy(), DeclaredPath: r.GetDeclaredPath(), DeclaredLine: int(r.GetDeclaredLine()),
 		})
 	}
+	for _, p := range s.GetProposals() {
+		out.ProposedRoots = append(out.ProposedRoots, ProposedRoot{Cluster: p.GetCluster(), Path: p.GetPath(), Reason: p.GetReason()})
+	}
 	for _, r := range rules {
 		out.Rules = append(out.Rules, Rule{
 			Rule: r.GetRule(), Severity: word(r.GetSeverity()), Count: int(r.GetCount()), Doc: r.GetDoc(),

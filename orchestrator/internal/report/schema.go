@@ -128,7 +128,10 @@ type Census struct {
 	Header
 	Clusters []Cluster `json:"clusters"`
 	Roots    []Root    `json:"roots"`
-	Counts   Counts    `json:"counts"`
+	// ProposedRoots are directories that may be roots, the likeliest first,
+	// where none was found.
+	ProposedRoots []ProposedRoot `json:"proposed_roots,omitempty"`
+	Counts        Counts         `json:"counts"`
 	// Rules lists every rule that ran, with 0 when it found nothing.
 	Rules []Rule `json:"rules"`
 	// Review is what hides findings.

@@ -42,6 +42,7 @@ func (p *printer) clusters(d *report.Digest) {
 		for _, n := range d.Census.Notes[:min(shownNotes, len(d.Census.Notes))] {
 			p.text(2, report.Printable(n))
 		}
+		p.proposedRoots(d.Census.ProposedRoots)
 		return
 	}
 	p.heading("Clusters", "%s", strings.Join(parts, ", "))
@@ -59,6 +60,19 @@ func (p *printer) clusters(d *report.Digest) {
 	t.print(p, 2)
 	if more := len(d.Census.Clusters) - shownClusters; more > 0 {
 		p.line("  and %d more", more)
+	}
+}
+
+// proposedRoots prints what may be meant, a line each that can be pasted and so
+// is not folded.
+func (p *printer) proposedRoots(proposed []report.ProposedRoot) {
+	if len(proposed) == 0 {
+		return
+	}
+	p.heading("Roots?", "nothing says which; add the flag of each that is one and take the census again")
+	for _, r := range proposed {
+		p.line("  %s", r.Flag())
+		p.text(6, report.Printable(r.Reason))
 	}
 }
 

@@ -2765,7 +2765,9 @@ type Summary struct {
 	Packs    []*Pack                `protobuf:"bytes,3,rep,name=packs,proto3" json:"packs,omitempty"`
 	Counts   *Counts                `protobuf:"bytes,4,opt,name=counts,proto3" json:"counts,omitempty"`
 	// What the census could not look at or decided by assumption, for people.
-	Notes         []string `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
+	Notes []string `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
+	// Directories that may be roots, the likeliest first, where none was found.
+	Proposals     []*RootProposal `protobuf:"bytes,6,rep,name=proposals,proto3" json:"proposals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2835,6 +2837,77 @@ func (x *Summary) GetNotes() []string {
 	return nil
 }
 
+func (x *Summary) GetProposals() []*RootProposal {
+	if x != nil {
+		return x.Proposals
+	}
+	return nil
+}
+
+// RootProposal is a directory of which nothing says that a cluster reconciles
+// itself from it, for a user to judge.
+type RootProposal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A name made of the path.
+	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Path    string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// What speaks for it, for people.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RootProposal) Reset() {
+	*x = RootProposal{}
+	mi := &file_reach_v1_census_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RootProposal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RootProposal) ProtoMessage() {}
+
+func (x *RootProposal) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_census_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RootProposal.ProtoReflect.Descriptor instead.
+func (*RootProposal) Descriptor() ([]byte, []int) {
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *RootProposal) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *RootProposal) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *RootProposal) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // Root is a place where the reconciliation of a cluster starts.
 type Root struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2859,7 +2932,7 @@ type Root struct {
 
 func (x *Root) Reset() {
 	*x = Root{}
-	mi := &file_reach_v1_census_proto_msgTypes[22]
+	mi := &file_reach_v1_census_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +2944,7 @@ func (x *Root) String() string {
 func (*Root) ProtoMessage() {}
 
 func (x *Root) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[22]
+	mi := &file_reach_v1_census_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +2957,7 @@ func (x *Root) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Root.ProtoReflect.Descriptor instead.
 func (*Root) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{22}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Root) GetCluster() string {
@@ -2971,7 +3044,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_reach_v1_census_proto_msgTypes[23]
+	mi := &file_reach_v1_census_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2983,7 +3056,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_census_proto_msgTypes[23]
+	mi := &file_reach_v1_census_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2996,7 +3069,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_reach_v1_census_proto_rawDescGZIP(), []int{23}
+	return file_reach_v1_census_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Counts) GetFilesInCommit() int32 {
@@ -3417,13 +3490,18 @@ const file_reach_v1_census_proto_rawDesc = "" +
 	"\n" +
 	"KindsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xc4\x01\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xfa\x01\n" +
 	"\aSummary\x12-\n" +
 	"\bclusters\x18\x01 \x03(\v2\x11.reach.v1.ClusterR\bclusters\x12$\n" +
 	"\x05roots\x18\x02 \x03(\v2\x0e.reach.v1.RootR\x05roots\x12$\n" +
 	"\x05packs\x18\x03 \x03(\v2\x0e.reach.v1.PackR\x05packs\x12(\n" +
 	"\x06counts\x18\x04 \x01(\v2\x10.reach.v1.CountsR\x06counts\x12\x14\n" +
-	"\x05notes\x18\x05 \x03(\tR\x05notes\"\xd1\x01\n" +
+	"\x05notes\x18\x05 \x03(\tR\x05notes\x124\n" +
+	"\tproposals\x18\x06 \x03(\v2\x16.reach.v1.RootProposalR\tproposals\"T\n" +
+	"\fRootProposal\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xd1\x01\n" +
 	"\x04Root\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x1c\n" +
@@ -3544,7 +3622,7 @@ func file_reach_v1_census_proto_rawDescGZIP() []byte {
 }
 
 var file_reach_v1_census_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_reach_v1_census_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_reach_v1_census_proto_goTypes = []any{
 	(Class)(0),                    // 0: reach.v1.Class
 	(Role)(0),                     // 1: reach.v1.Role
@@ -3574,23 +3652,24 @@ var file_reach_v1_census_proto_goTypes = []any{
 	(*RevisionState)(nil),         // 25: reach.v1.RevisionState
 	(*Pack)(nil),                  // 26: reach.v1.Pack
 	(*Summary)(nil),               // 27: reach.v1.Summary
-	(*Root)(nil),                  // 28: reach.v1.Root
-	(*Counts)(nil),                // 29: reach.v1.Counts
-	nil,                           // 30: reach.v1.CoverageRow.SeenNotAnalysedEntry
-	nil,                           // 31: reach.v1.ClusterShape.IngressDomainsEntry
-	nil,                           // 32: reach.v1.ClusterShape.NodeRolesEntry
-	nil,                           // 33: reach.v1.ClusterShape.GroupsEntry
-	nil,                           // 34: reach.v1.RevisionState.AppliedEntry
-	nil,                           // 35: reach.v1.RevisionState.FetchedEntry
-	nil,                           // 36: reach.v1.Pack.KindsEntry
-	nil,                           // 37: reach.v1.Counts.PlacementsByClassEntry
-	nil,                           // 38: reach.v1.Counts.SyncsByStateEntry
-	nil,                           // 39: reach.v1.Counts.ObjectsByVerdictEntry
-	nil,                           // 40: reach.v1.Counts.FindingsBySeverityEntry
-	nil,                           // 41: reach.v1.Counts.NotConsideredEntry
-	nil,                           // 42: reach.v1.Counts.LiveObjectsByMakerEntry
-	nil,                           // 43: reach.v1.Counts.AbstentionsEntry
-	(*timestamppb.Timestamp)(nil), // 44: google.protobuf.Timestamp
+	(*RootProposal)(nil),          // 28: reach.v1.RootProposal
+	(*Root)(nil),                  // 29: reach.v1.Root
+	(*Counts)(nil),                // 30: reach.v1.Counts
+	nil,                           // 31: reach.v1.CoverageRow.SeenNotAnalysedEntry
+	nil,                           // 32: reach.v1.ClusterShape.IngressDomainsEntry
+	nil,                           // 33: reach.v1.ClusterShape.NodeRolesEntry
+	nil,                           // 34: reach.v1.ClusterShape.GroupsEntry
+	nil,                           // 35: reach.v1.RevisionState.AppliedEntry
+	nil,                           // 36: reach.v1.RevisionState.FetchedEntry
+	nil,                           // 37: reach.v1.Pack.KindsEntry
+	nil,                           // 38: reach.v1.Counts.PlacementsByClassEntry
+	nil,                           // 39: reach.v1.Counts.SyncsByStateEntry
+	nil,                           // 40: reach.v1.Counts.ObjectsByVerdictEntry
+	nil,                           // 41: reach.v1.Counts.FindingsBySeverityEntry
+	nil,                           // 42: reach.v1.Counts.NotConsideredEntry
+	nil,                           // 43: reach.v1.Counts.LiveObjectsByMakerEntry
+	nil,                           // 44: reach.v1.Counts.AbstentionsEntry
+	(*timestamppb.Timestamp)(nil), // 45: google.protobuf.Timestamp
 }
 var file_reach_v1_census_proto_depIdxs = []int32{
 	0,  // 0: reach.v1.Sync.class:type_name -> reach.v1.Class
@@ -3602,7 +3681,7 @@ var file_reach_v1_census_proto_depIdxs = []int32{
 	3,  // 6: reach.v1.Release.state:type_name -> reach.v1.State
 	10, // 7: reach.v1.Release.live:type_name -> reach.v1.LiveState
 	5,  // 8: reach.v1.LiveObject.verdict:type_name -> reach.v1.VerdictKind
-	44, // 9: reach.v1.LiveObject.time:type_name -> google.protobuf.Timestamp
+	45, // 9: reach.v1.LiveObject.time:type_name -> google.protobuf.Timestamp
 	1,  // 10: reach.v1.Placement.role:type_name -> reach.v1.Role
 	0,  // 11: reach.v1.Placement.class:type_name -> reach.v1.Class
 	3,  // 12: reach.v1.Placement.state:type_name -> reach.v1.State
@@ -3616,38 +3695,39 @@ var file_reach_v1_census_proto_depIdxs = []int32{
 	6,  // 20: reach.v1.Finding.trace:type_name -> reach.v1.Hop
 	16, // 21: reach.v1.Finding.facts:type_name -> reach.v1.FindingFact
 	4,  // 22: reach.v1.RuleResult.severity:type_name -> reach.v1.Severity
-	30, // 23: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
+	31, // 23: reach.v1.CoverageRow.seen_not_analysed:type_name -> reach.v1.CoverageRow.SeenNotAnalysedEntry
 	21, // 24: reach.v1.Cluster.signals:type_name -> reach.v1.Signal
 	22, // 25: reach.v1.Cluster.readings:type_name -> reach.v1.ReadingResult
 	23, // 26: reach.v1.Cluster.shape:type_name -> reach.v1.ClusterShape
 	25, // 27: reach.v1.Cluster.revision:type_name -> reach.v1.RevisionState
 	20, // 28: reach.v1.Cluster.references:type_name -> reach.v1.ClusterReference
-	31, // 29: reach.v1.ClusterShape.ingress_domains:type_name -> reach.v1.ClusterShape.IngressDomainsEntry
-	32, // 30: reach.v1.ClusterShape.node_roles:type_name -> reach.v1.ClusterShape.NodeRolesEntry
-	33, // 31: reach.v1.ClusterShape.groups:type_name -> reach.v1.ClusterShape.GroupsEntry
+	32, // 29: reach.v1.ClusterShape.ingress_domains:type_name -> reach.v1.ClusterShape.IngressDomainsEntry
+	33, // 30: reach.v1.ClusterShape.node_roles:type_name -> reach.v1.ClusterShape.NodeRolesEntry
+	34, // 31: reach.v1.ClusterShape.groups:type_name -> reach.v1.ClusterShape.GroupsEntry
 	24, // 32: reach.v1.ClusterShape.subscriptions:type_name -> reach.v1.ShapeItem
 	24, // 33: reach.v1.ClusterShape.cluster_service_versions:type_name -> reach.v1.ShapeItem
 	24, // 34: reach.v1.ClusterShape.machine_config_pools:type_name -> reach.v1.ShapeItem
 	24, // 35: reach.v1.ClusterShape.cluster_operators:type_name -> reach.v1.ShapeItem
-	34, // 36: reach.v1.RevisionState.applied:type_name -> reach.v1.RevisionState.AppliedEntry
-	35, // 37: reach.v1.RevisionState.fetched:type_name -> reach.v1.RevisionState.FetchedEntry
-	36, // 38: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
+	35, // 36: reach.v1.RevisionState.applied:type_name -> reach.v1.RevisionState.AppliedEntry
+	36, // 37: reach.v1.RevisionState.fetched:type_name -> reach.v1.RevisionState.FetchedEntry
+	37, // 38: reach.v1.Pack.kinds:type_name -> reach.v1.Pack.KindsEntry
 	19, // 39: reach.v1.Summary.clusters:type_name -> reach.v1.Cluster
-	28, // 40: reach.v1.Summary.roots:type_name -> reach.v1.Root
+	29, // 40: reach.v1.Summary.roots:type_name -> reach.v1.Root
 	26, // 41: reach.v1.Summary.packs:type_name -> reach.v1.Pack
-	29, // 42: reach.v1.Summary.counts:type_name -> reach.v1.Counts
-	37, // 43: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
-	38, // 44: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
-	39, // 45: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
-	40, // 46: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
-	41, // 47: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
-	42, // 48: reach.v1.Counts.live_objects_by_maker:type_name -> reach.v1.Counts.LiveObjectsByMakerEntry
-	43, // 49: reach.v1.Counts.abstentions:type_name -> reach.v1.Counts.AbstentionsEntry
-	50, // [50:50] is the sub-list for method output_type
-	50, // [50:50] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	30, // 42: reach.v1.Summary.counts:type_name -> reach.v1.Counts
+	28, // 43: reach.v1.Summary.proposals:type_name -> reach.v1.RootProposal
+	38, // 44: reach.v1.Counts.placements_by_class:type_name -> reach.v1.Counts.PlacementsByClassEntry
+	39, // 45: reach.v1.Counts.syncs_by_state:type_name -> reach.v1.Counts.SyncsByStateEntry
+	40, // 46: reach.v1.Counts.objects_by_verdict:type_name -> reach.v1.Counts.ObjectsByVerdictEntry
+	41, // 47: reach.v1.Counts.findings_by_severity:type_name -> reach.v1.Counts.FindingsBySeverityEntry
+	42, // 48: reach.v1.Counts.not_considered:type_name -> reach.v1.Counts.NotConsideredEntry
+	43, // 49: reach.v1.Counts.live_objects_by_maker:type_name -> reach.v1.Counts.LiveObjectsByMakerEntry
+	44, // 50: reach.v1.Counts.abstentions:type_name -> reach.v1.Counts.AbstentionsEntry
+	51, // [51:51] is the sub-list for method output_type
+	51, // [51:51] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_reach_v1_census_proto_init() }
@@ -3661,7 +3741,7 @@ func file_reach_v1_census_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reach_v1_census_proto_rawDesc), len(file_reach_v1_census_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
