@@ -36,7 +36,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 // which 600 MiB live until the end, does not spend its time collecting.
 const (
 	gcPercent = 400
-	softLimit = 1000 << 20
+	softLimit = 1200 << 20
 )
 
 func run(args []string, log io.Writer) int {

@@ -15,6 +15,7 @@ import (
 // round before alone; everything that is decided is decided one by one, in
 // order.
 func (w *worklist) wave(from int) {
+	w.decided = from
 	var jobs []func() *controller.Result
 	var keys []string
 	planned := map[string]bool{}
@@ -32,21 +33,25 @@ func (w *worklist) wave(from int) {
 		keys, jobs = append(keys, key), append(jobs, build)
 	}
 	results := make([]*controller.Result, len(jobs))
-	var mu sync.Mutex
 	each(len(jobs), func(i int) {
 		if w.ctx.Err() == nil {
 			results[i] = jobs[i]()
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		// Told while nothing is decided yet: a wave may take minutes.
-		w.progress("building", int64(from), int64(len(w.queue)), "kustomizations")
+		w.working()
 	})
 	for i, r := range results {
 		if r != nil {
 			w.memo[keys[i]] = r
 		}
 	}
+}
+
+// working tells that builds go on while nothing is decided yet: a wave may take
+// minutes, and so may one build.
+func (w *worklist) working() {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	w.progress("building", int64(w.decided), int64(len(w.queue)), "kustomizations")
 }
 
 // each calls f with 0 to n-1 on all processors and waits.
@@ -79,6 +84,7 @@ func (w *worklist) plan(a *placement.Applied, view *controller.View, engine cont
 	b := w.builders[view.Key]
 	if b == nil {
 		options := w.req.Limits.Build
+		options.Working = w.working
 		options.Unshared, options.NoShortcuts = w.req.NoShortcuts, w.req.NoShortcuts
 		b = kustomize.NewBuilderWith(view.Snapshot, w.docs, options)
 		w.builders[view.Key] = b

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/controller"
@@ -62,6 +63,9 @@ type worklist struct {
 	suspected map[*controller.Result][]*kustomize.Object
 	notes     map[string]bool
 	progress  func(phase string, done, total int64, unit string)
+	// telling guards progress while several builds tell of it.
+	telling sync.Mutex
+	decided int
 
 	// Of the current round.
 	prev, next *facts

@@ -47,8 +47,9 @@ func (r *Reader) plainTree(part []byte, l *lines) (root *yaml.Node, ok bool) {
 	if meaningfulComment(text) {
 		return nil, false
 	}
-	// A line has two or three nodes.
-	t := &tree{lines: l, size: min(2*strings.Count(text, "\n")+8, 256)}
+	// A line has two nodes, three when it begins an element; nodes that are not used
+	// are kept as long as the others.
+	t := &tree{lines: l, size: min(2*strings.Count(text, "\n")+strings.Count(text, "- ")+3, 256)}
 	s := scanner{limit: min(r.limits.Depth-maxFlow, 64), tree: t}
 	if !s.scan(text) {
 		return nil, false
@@ -82,6 +83,9 @@ func meaningfulComment(text string) bool {
 func (t *tree) node(kind yaml.Kind, tag, value string, line int) *yaml.Node {
 	if len(t.nodes) == 0 {
 		t.nodes = make([]yaml.Node, t.size)
+		if t.size < 256 {
+			t.size = 8
+		}
 	}
 	n := &t.nodes[0]
 	t.nodes = t.nodes[1:]

@@ -22,7 +22,7 @@ type Builder struct {
 	mu      sync.Mutex
 	kfiles  map[string]*kfile
 	files   map[fileKey]*templates
-	layers  map[layerKey]*layer
+	layers  layerCache
 	readsOf map[readsKey]*reads
 	builds  sync.Map // of built by Target.key
 }
@@ -45,6 +45,9 @@ type Options struct {
 	// NoShortcuts leaves every merge and every reference to kustomize, and makes an
 	// engine substitute every object by way of its text.
 	NoShortcuts bool
+	// Working is called again and again while a build runs, from any goroutine; it may
+	// be nil.
+	Working func()
 }
 
 // NewBuilder returns a builder over a view. Documents are read through docs,
@@ -61,11 +64,14 @@ func NewBuilderWith(view *snapshot.Snapshot, docs *document.Reader, options Opti
 	if options.MaxObjects <= 0 {
 		options.MaxObjects = 100_000
 	}
+	if options.Working == nil {
+		options.Working = func() {}
+	}
 	return &Builder{
 		view: view, docs: docs, options: options,
 		kfiles:  map[string]*kfile{},
 		files:   map[fileKey]*templates{},
-		layers:  map[layerKey]*layer{},
+		layers:  layerCache{limit: maxLayerEntries},
 		readsOf: map[readsKey]*reads{},
 	}
 }
@@ -79,16 +85,19 @@ func (b *Builder) cachedLayer(key layerKey) *layer {
 	if b.options.Unshared {
 		return nil
 	}
-	return b.layers[key]
+	return b.layers.get(key)
 }
 
 func (b *Builder) cacheLayer(key layerKey, l *layer) *layer {
+	if b.options.Unshared {
+		return l
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if other := b.layers[key]; other != nil && !b.options.Unshared {
+	if other := b.layers.get(key); other != nil {
 		return other
 	}
-	b.layers[key] = l
+	b.layers.put(key, l)
 	return l
 }
 

@@ -140,6 +140,7 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 	if failure := r.nest(len(chain), f.base); failure != nil {
 		return &layer{err: failure}
 	}
+	r.b.options.Working()
 	budget := r.budget
 	l := r.newTarget(f, chain, origin, metadata).build()
 	l.cost = budget - r.budget

@@ -55,6 +55,7 @@ func (t *target) runTransformers(acc *accumulation) error {
 		list = append(list, more...)
 	}
 	for _, tr := range list {
+		t.b.options.Working()
 		if err := tr.apply(&acc.resources); err != nil {
 			err = wrap(err, tr.code, tr.pos, tr.what)
 			if err = t.tolerate(err); err != nil {
