@@ -107,11 +107,13 @@ func (t *tracer) subject(a *placement.Applied, o *kustomize.Object) explanation.
 		s.Blocked = a.Blocked
 	}
 	traced := t.result(a)
+	s.Form = explanation.Built
 	if a.Result.Failure != nil {
 		// The object is shown as kustomize built it, if it came so far.
+		s.Form, s.Failure = explanation.AsWritten, a.Result.Failure
 		for _, x := range traced.Built {
 			if x.Origin == o.Origin && x.Ref.Kind == o.Ref.Kind {
-				s.Object = x
+				s.Object, s.Form = x, explanation.Kustomized
 			}
 		}
 		return s

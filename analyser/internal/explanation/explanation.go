@@ -69,6 +69,28 @@ type Subject struct {
 	Class placement.Class
 	// Blocked says that it cannot be known to arrive.
 	Blocked *placement.Outcome
+	Form    Form
+	// Failure is why the build fails, nil when it does not.
+	Failure *kustomize.Failure
+}
+
+// Form is how far a build came with an object.
+type Form string
+
+// The forms of an object.
+const (
+	// Built: the build yields the object.
+	Built Form = "built"
+	// Kustomized: what comes after kustomize fails.
+	Kustomized Form = "kustomized"
+	// AsWritten: the build fails before it has objects.
+	AsWritten Form = "as_written"
+)
+
+// Failure is why a build yields nothing, and the line to look at.
+type Failure struct {
+	Message string
+	At      position.Position
 }
 
 // Explanation is the answer.
@@ -83,7 +105,7 @@ type Explanation struct {
 // it.
 type Build struct {
 	// Content numbers the contents of the object from 1: builds with one number
-	// yield the same object.
+	// yield the same object; 0 for a build that fails.
 	Content  int
 	Landings []Landing
 	// Steps of the build, from the outermost layer to the file.
@@ -95,6 +117,9 @@ type Build struct {
 	// Traced is false when it cannot be said which step set what: the object is
 	// made by another object, or the build fails and it is shown as written.
 	Traced bool
+	Form   Form
+	// Failure is nil when the build does not fail.
+	Failure *Failure
 }
 
 // Landing is a cluster that gets the build, and the way to it.
@@ -171,15 +196,21 @@ func Of(q Query, subjects []Subject, positions *position.Set, secrets *Secrets) 
 	for _, s := range subjects {
 		e := explainer{Subject: s, positions: positions, secrets: secrets}
 		sum := content(s.Object.Node)
-		if contents[sum] == 0 {
+		// A build that fails yields no content, whatever is shown.
+		if contents[sum] == 0 && s.Failure == nil {
 			contents[sum] = len(contents) + 1
 		}
-		b := Build{Content: contents[sum], Steps: e.steps(), Traced: s.Object.History != nil}
+		b := Build{Steps: e.steps(), Traced: s.Object.History != nil, Form: s.Form}
+		if s.Failure == nil {
+			b.Content = contents[sum]
+		} else {
+			b.Failure = &Failure{s.Failure.Message, e.at(s.Failure.Pos)}
+		}
 		b.Fields = e.fields(q.Field)
 		if n := len(b.Fields) - maxFields; n > 0 {
 			b.Fields, b.Omitted = b.Fields[:maxFields], n
 		}
-		key := fmt.Sprintf("%d %v %v %d %t", b.Content, b.Steps, describe(b.Fields), b.Omitted, b.Traced)
+		key := fmt.Sprintf("%x %v %v %d %t %s %v", sum, b.Steps, describe(b.Fields), b.Omitted, b.Traced, b.Form, s.Failure)
 		i, ok := builds[key]
 		if !ok {
 			i = len(out.Builds)

@@ -84,7 +84,11 @@ func explained(e *explanation.Explanation) (*reachv1.ObjectCandidate, []*reachv1
 	seen := map[cluster.Name]bool{}
 	var builds []*reachv1.ObjectBuild
 	for _, b := range e.Builds {
-		m := &reachv1.ObjectBuild{Content: int32(b.Content), Steps: chain(b.Steps), FieldsOmitted: int32(b.Omitted), Traced: b.Traced}
+		m := &reachv1.ObjectBuild{Content: int32(b.Content), Steps: chain(b.Steps), FieldsOmitted: int32(b.Omitted), Traced: b.Traced, Form: forms[b.Form]}
+		if f := b.Failure; f != nil {
+			m.Failure = &reachv1.BuildFailure{Message: clean(f.Message)}
+			m.Failure.Path, m.Failure.Line = place(f.At)
+		}
 		for _, l := range b.Landings {
 			if !seen[l.Cluster] {
 				seen[l.Cluster] = true
@@ -101,6 +105,11 @@ func explained(e *explanation.Explanation) (*reachv1.ObjectCandidate, []*reachv1
 		builds = append(builds, m)
 	}
 	return candidate(c), builds, int32(e.Contents)
+}
+
+var forms = map[explanation.Form]reachv1.ObjectForm{
+	explanation.Built: reachv1.ObjectForm_OBJECT_FORM_BUILT, explanation.Kustomized: reachv1.ObjectForm_OBJECT_FORM_KUSTOMIZED,
+	explanation.AsWritten: reachv1.ObjectForm_OBJECT_FORM_AS_WRITTEN,
 }
 
 func fieldOrigin(f explanation.Field) *reachv1.FieldOrigin {

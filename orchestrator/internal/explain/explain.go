@@ -46,12 +46,24 @@ func (o Object) String() string {
 
 // Build is one way in which the object comes about.
 type Build struct {
-	Content       int       `json:"content"`
-	Landings      []Landing `json:"landings"`
-	Steps         []Hop     `json:"steps"`
-	Traced        bool      `json:"traced"`
-	Fields        []Field   `json:"fields"`
-	FieldsOmitted int       `json:"fields_omitted"`
+	Content  int       `json:"content"`
+	Landings []Landing `json:"landings"`
+	Steps    []Hop     `json:"steps"`
+	Traced   bool      `json:"traced"`
+	// Form is "built"; "kustomized", when what comes after kustomize fails; or
+	// "as_written", when the build fails before it has objects.
+	Form string `json:"form"`
+	// Failure is why the build fails; left out when it does not.
+	Failure       *Failure `json:"failure,omitempty"`
+	Fields        []Field  `json:"fields"`
+	FieldsOmitted int      `json:"fields_omitted"`
+}
+
+// Failure is why a build yields nothing, and the line to look at.
+type Failure struct {
+	Message string `json:"message"`
+	Path    string `json:"path"`
+	Line    int32  `json:"line"`
 }
 
 // Landing is a cluster that gets the build, with the way from the root.
@@ -157,7 +169,10 @@ func (r renamer) object(m *reachv1.ObjectCandidate) Object {
 func (r renamer) build(m *reachv1.ObjectBuild) Build {
 	b := Build{
 		Content: int(m.GetContent()), Landings: []Landing{}, Steps: r.hops(m.GetSteps()), Traced: m.GetTraced(),
-		Fields: []Field{}, FieldsOmitted: int(m.GetFieldsOmitted()),
+		Fields: []Field{}, FieldsOmitted: int(m.GetFieldsOmitted()), Form: word(m.GetForm().String(), "OBJECT_FORM_"),
+	}
+	if f := m.GetFailure(); f != nil {
+		b.Failure = &Failure{r(f.GetMessage()), r(f.GetPath()), f.GetLine()}
 	}
 	for _, l := range m.GetLandings() {
 		b.Landings = append(b.Landings, Landing{

@@ -16,19 +16,47 @@ const maxLandings = 20
 func Text(w io.Writer, e *Explanation) error {
 	t := &text{}
 	t.line("%s", e.Object)
-	switch n := len(e.Object.Clusters); {
-	case n == 1:
-		t.line("on %s", e.Object.Clusters[0])
-	case e.Contents == 1:
-		t.line("on %d clusters, the same on all", n)
-	default:
-		t.line("on %d clusters, with %d different contents", n, e.Contents)
-	}
+	t.line("%s", whereabouts(e))
 	for i, b := range e.Builds {
 		t.build(e, i, b)
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// whereabouts says on which clusters the object is, and on which its builds fail.
+func whereabouts(e *Explanation) string {
+	built, failed := map[string]bool{}, []string{}
+	for _, b := range e.Builds {
+		for _, l := range b.Landings {
+			built[l.Cluster] = built[l.Cluster] || b.Failure == nil
+		}
+	}
+	var on []string
+	for _, c := range e.Object.Clusters {
+		if works, ok := built[c]; ok && !works {
+			failed = append(failed, report.Printable(c))
+		} else {
+			on = append(on, report.Printable(c))
+		}
+	}
+	out := ""
+	switch n := len(on); {
+	case n == 0:
+		out = "on no cluster"
+	case n == 1:
+		out = "on " + on[0]
+	case e.Contents == 1:
+		out = fmt.Sprintf("on %d clusters, the same on all", n)
+	default:
+		out = fmt.Sprintf("on %d clusters, with %d different contents", n, e.Contents)
+	}
+	if n := len(failed); n > maxLandings {
+		out += fmt.Sprintf("; its build fails on %d clusters", n)
+	} else if n > 0 {
+		out += "; its build fails on " + strings.Join(failed, ", ")
+	}
+	return out
 }
 
 // text collects lines.
@@ -41,7 +69,7 @@ func (t *text) line(format string, args ...any) {
 func (t *text) build(e *Explanation, i int, b Build) {
 	t.line("")
 	head := fmt.Sprintf("Build %d of %d", i+1, len(e.Builds))
-	if e.Contents > 1 {
+	if e.Contents > 1 && b.Content > 0 {
 		head += fmt.Sprintf(", content %d", b.Content)
 	}
 	t.line("%s: %s", head, clusterNames(b))
@@ -52,12 +80,17 @@ func (t *text) build(e *Explanation, i int, b Build) {
 		}
 		t.landing(l)
 	}
+	t.failure(b)
 	if len(b.Steps) > 0 {
-		t.line("  built by")
+		if b.Form == "as_written" {
+			t.line("  written in")
+		} else {
+			t.line("  built by")
+		}
 		t.hops(b.Steps)
 	}
-	if !b.Traced {
-		t.line("  It cannot be said which step set what: another object makes this one, or its build fails and it is shown as written.")
+	if !b.Traced && b.Form != "as_written" {
+		t.line("  It cannot be said which step set what: another object makes this one.")
 	}
 	t.line("")
 	switch {
@@ -73,6 +106,21 @@ func (t *text) build(e *Explanation, i int, b Build) {
 	if b.FieldsOmitted > 0 {
 		t.line("  and %d more fields: ask for one with --field", b.FieldsOmitted)
 	}
+}
+
+// failure says that nothing of a build arrives, why, and what is shown instead.
+func (t *text) failure(b Build) {
+	if b.Failure == nil {
+		return
+	}
+	t.line("  This build fails, so that nothing of it is applied:")
+	t.line("    %s", joined(report.Printable(b.Failure.Message), place(b.Failure.Path, b.Failure.Line)))
+	if b.Form == "as_written" {
+		t.line("  The object is shown as it is written in git, not as a build made it: what patches,")
+		t.line("  transformers and variables would make of it is not known.")
+		return
+	}
+	t.line("  The object is shown as kustomize built it, before the step that fails.")
 }
 
 func clusterNames(b Build) string {

@@ -81,6 +81,64 @@ func (ObjectMatch) EnumDescriptor() ([]byte, []int) {
 	return file_reach_v1_explain_proto_rawDescGZIP(), []int{0}
 }
 
+// ObjectForm is how far a build came with an object.
+type ObjectForm int32
+
+const (
+	ObjectForm_OBJECT_FORM_UNSPECIFIED ObjectForm = 0
+	// The build yields it.
+	ObjectForm_OBJECT_FORM_BUILT ObjectForm = 1
+	// kustomize built it, and what comes after that, such as the substitution of
+	// variables, fails: nothing of the build is applied.
+	ObjectForm_OBJECT_FORM_KUSTOMIZED ObjectForm = 2
+	// The build fails before it has objects: this one is as it is written in git,
+	// and what the build would make of it is not known.
+	ObjectForm_OBJECT_FORM_AS_WRITTEN ObjectForm = 3
+)
+
+// Enum value maps for ObjectForm.
+var (
+	ObjectForm_name = map[int32]string{
+		0: "OBJECT_FORM_UNSPECIFIED",
+		1: "OBJECT_FORM_BUILT",
+		2: "OBJECT_FORM_KUSTOMIZED",
+		3: "OBJECT_FORM_AS_WRITTEN",
+	}
+	ObjectForm_value = map[string]int32{
+		"OBJECT_FORM_UNSPECIFIED": 0,
+		"OBJECT_FORM_BUILT":       1,
+		"OBJECT_FORM_KUSTOMIZED":  2,
+		"OBJECT_FORM_AS_WRITTEN":  3,
+	}
+)
+
+func (x ObjectForm) Enum() *ObjectForm {
+	p := new(ObjectForm)
+	*p = x
+	return p
+}
+
+func (x ObjectForm) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ObjectForm) Descriptor() protoreflect.EnumDescriptor {
+	return file_reach_v1_explain_proto_enumTypes[1].Descriptor()
+}
+
+func (ObjectForm) Type() protoreflect.EnumType {
+	return &file_reach_v1_explain_proto_enumTypes[1]
+}
+
+func (x ObjectForm) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ObjectForm.Descriptor instead.
+func (ObjectForm) EnumDescriptor() ([]byte, []int) {
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{1}
+}
+
 // ObjectQuery names an object, or as much of its name as is known.
 type ObjectQuery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -252,7 +310,8 @@ func (x *ObjectCandidate) GetClusters() []string {
 // it when their builds agree in every step and every value.
 type ObjectBuild struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Builds with one number yield the same content. Counts from 1.
+	// Builds with one number yield the same content. Counts from 1;
+	// 0 for a build that fails.
 	Content  int32      `protobuf:"varint,1,opt,name=content,proto3" json:"content,omitempty"`
 	Landings []*Landing `protobuf:"bytes,2,rep,name=landings,proto3" json:"landings,omitempty"`
 	// From the outermost layer to the file in which the object is written, whose
@@ -266,7 +325,11 @@ type ObjectBuild struct {
 	FieldsOmitted int32 `protobuf:"varint,5,opt,name=fields_omitted,json=fieldsOmitted,proto3" json:"fields_omitted,omitempty"`
 	// False: it cannot be said which step set what, because another object makes
 	// this one, or because the build fails and the object is shown as written.
-	Traced        bool `protobuf:"varint,6,opt,name=traced,proto3" json:"traced,omitempty"`
+	Traced bool `protobuf:"varint,6,opt,name=traced,proto3" json:"traced,omitempty"`
+	// How far the build came with the object that is shown.
+	Form ObjectForm `protobuf:"varint,7,opt,name=form,proto3,enum=reach.v1.ObjectForm" json:"form,omitempty"`
+	// Why the build fails; not set when it does not.
+	Failure       *BuildFailure `protobuf:"bytes,8,opt,name=failure,proto3" json:"failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -343,6 +406,82 @@ func (x *ObjectBuild) GetTraced() bool {
 	return false
 }
 
+func (x *ObjectBuild) GetForm() ObjectForm {
+	if x != nil {
+		return x.Form
+	}
+	return ObjectForm_OBJECT_FORM_UNSPECIFIED
+}
+
+func (x *ObjectBuild) GetFailure() *BuildFailure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+// BuildFailure is why a build yields nothing.
+type BuildFailure struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// Line to look at; empty when none is known.
+	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	Line          int32  `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BuildFailure) Reset() {
+	*x = BuildFailure{}
+	mi := &file_reach_v1_explain_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BuildFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BuildFailure) ProtoMessage() {}
+
+func (x *BuildFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_reach_v1_explain_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BuildFailure.ProtoReflect.Descriptor instead.
+func (*BuildFailure) Descriptor() ([]byte, []int) {
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *BuildFailure) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *BuildFailure) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *BuildFailure) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
 // Landing is a cluster that gets a build.
 type Landing struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
@@ -362,7 +501,7 @@ type Landing struct {
 
 func (x *Landing) Reset() {
 	*x = Landing{}
-	mi := &file_reach_v1_explain_proto_msgTypes[3]
+	mi := &file_reach_v1_explain_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -374,7 +513,7 @@ func (x *Landing) String() string {
 func (*Landing) ProtoMessage() {}
 
 func (x *Landing) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_explain_proto_msgTypes[3]
+	mi := &file_reach_v1_explain_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -387,7 +526,7 @@ func (x *Landing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Landing.ProtoReflect.Descriptor instead.
 func (*Landing) Descriptor() ([]byte, []int) {
-	return file_reach_v1_explain_proto_rawDescGZIP(), []int{3}
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Landing) GetCluster() string {
@@ -463,7 +602,7 @@ type FieldOrigin struct {
 
 func (x *FieldOrigin) Reset() {
 	*x = FieldOrigin{}
-	mi := &file_reach_v1_explain_proto_msgTypes[4]
+	mi := &file_reach_v1_explain_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +614,7 @@ func (x *FieldOrigin) String() string {
 func (*FieldOrigin) ProtoMessage() {}
 
 func (x *FieldOrigin) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_explain_proto_msgTypes[4]
+	mi := &file_reach_v1_explain_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +627,7 @@ func (x *FieldOrigin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldOrigin.ProtoReflect.Descriptor instead.
 func (*FieldOrigin) Descriptor() ([]byte, []int) {
-	return file_reach_v1_explain_proto_rawDescGZIP(), []int{4}
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FieldOrigin) GetPath() string {
@@ -539,7 +678,7 @@ type FieldValue struct {
 
 func (x *FieldValue) Reset() {
 	*x = FieldValue{}
-	mi := &file_reach_v1_explain_proto_msgTypes[5]
+	mi := &file_reach_v1_explain_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -551,7 +690,7 @@ func (x *FieldValue) String() string {
 func (*FieldValue) ProtoMessage() {}
 
 func (x *FieldValue) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_explain_proto_msgTypes[5]
+	mi := &file_reach_v1_explain_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -564,7 +703,7 @@ func (x *FieldValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldValue.ProtoReflect.Descriptor instead.
 func (*FieldValue) Descriptor() ([]byte, []int) {
-	return file_reach_v1_explain_proto_rawDescGZIP(), []int{5}
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FieldValue) GetText() string {
@@ -622,7 +761,7 @@ type ValueOrigin struct {
 
 func (x *ValueOrigin) Reset() {
 	*x = ValueOrigin{}
-	mi := &file_reach_v1_explain_proto_msgTypes[6]
+	mi := &file_reach_v1_explain_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -634,7 +773,7 @@ func (x *ValueOrigin) String() string {
 func (*ValueOrigin) ProtoMessage() {}
 
 func (x *ValueOrigin) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_explain_proto_msgTypes[6]
+	mi := &file_reach_v1_explain_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -647,7 +786,7 @@ func (x *ValueOrigin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueOrigin.ProtoReflect.Descriptor instead.
 func (*ValueOrigin) Descriptor() ([]byte, []int) {
-	return file_reach_v1_explain_proto_rawDescGZIP(), []int{6}
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ValueOrigin) GetKind() string {
@@ -700,7 +839,7 @@ type VariableOrigin struct {
 
 func (x *VariableOrigin) Reset() {
 	*x = VariableOrigin{}
-	mi := &file_reach_v1_explain_proto_msgTypes[7]
+	mi := &file_reach_v1_explain_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +851,7 @@ func (x *VariableOrigin) String() string {
 func (*VariableOrigin) ProtoMessage() {}
 
 func (x *VariableOrigin) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_explain_proto_msgTypes[7]
+	mi := &file_reach_v1_explain_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +864,7 @@ func (x *VariableOrigin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VariableOrigin.ProtoReflect.Descriptor instead.
 func (*VariableOrigin) Descriptor() ([]byte, []int) {
-	return file_reach_v1_explain_proto_rawDescGZIP(), []int{7}
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *VariableOrigin) GetName() string {
@@ -774,7 +913,7 @@ type OverriddenValue struct {
 
 func (x *OverriddenValue) Reset() {
 	*x = OverriddenValue{}
-	mi := &file_reach_v1_explain_proto_msgTypes[8]
+	mi := &file_reach_v1_explain_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +925,7 @@ func (x *OverriddenValue) String() string {
 func (*OverriddenValue) ProtoMessage() {}
 
 func (x *OverriddenValue) ProtoReflect() protoreflect.Message {
-	mi := &file_reach_v1_explain_proto_msgTypes[8]
+	mi := &file_reach_v1_explain_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +938,7 @@ func (x *OverriddenValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverriddenValue.ProtoReflect.Descriptor instead.
 func (*OverriddenValue) Descriptor() ([]byte, []int) {
-	return file_reach_v1_explain_proto_rawDescGZIP(), []int{8}
+	return file_reach_v1_explain_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *OverriddenValue) GetValue() *FieldValue {
@@ -836,14 +975,20 @@ const file_reach_v1_explain_proto_rawDesc = "" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x05 \x01(\tR\x04name\x12\x1a\n" +
-	"\bclusters\x18\x06 \x03(\tR\bclusters\"\xe9\x01\n" +
+	"\bclusters\x18\x06 \x03(\tR\bclusters\"\xc5\x02\n" +
 	"\vObjectBuild\x12\x18\n" +
 	"\acontent\x18\x01 \x01(\x05R\acontent\x12-\n" +
 	"\blandings\x18\x02 \x03(\v2\x11.reach.v1.LandingR\blandings\x12#\n" +
 	"\x05steps\x18\x03 \x03(\v2\r.reach.v1.HopR\x05steps\x12-\n" +
 	"\x06fields\x18\x04 \x03(\v2\x15.reach.v1.FieldOriginR\x06fields\x12%\n" +
 	"\x0efields_omitted\x18\x05 \x01(\x05R\rfieldsOmitted\x12\x16\n" +
-	"\x06traced\x18\x06 \x01(\bR\x06traced\"\x95\x02\n" +
+	"\x06traced\x18\x06 \x01(\bR\x06traced\x12(\n" +
+	"\x04form\x18\a \x01(\x0e2\x14.reach.v1.ObjectFormR\x04form\x120\n" +
+	"\afailure\x18\b \x01(\v2\x16.reach.v1.BuildFailureR\afailure\"P\n" +
+	"\fBuildFailure\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
+	"\x04line\x18\x03 \x01(\x05R\x04line\"\x95\x02\n" +
 	"\aLanding\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12-\n" +
 	"\x12controller_cluster\x18\x02 \x01(\tR\x11controllerCluster\x12\x1e\n" +
@@ -888,7 +1033,13 @@ const file_reach_v1_explain_proto_rawDesc = "" +
 	"\x18OBJECT_MATCH_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OBJECT_MATCH_ONE\x10\x01\x12\x15\n" +
 	"\x11OBJECT_MATCH_NONE\x10\x02\x12\x18\n" +
-	"\x14OBJECT_MATCH_SEVERAL\x10\x03B6Z4github.com/gitops-reach/reach/proto/reach/v1;reachv1b\x06proto3"
+	"\x14OBJECT_MATCH_SEVERAL\x10\x03*x\n" +
+	"\n" +
+	"ObjectForm\x12\x1b\n" +
+	"\x17OBJECT_FORM_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11OBJECT_FORM_BUILT\x10\x01\x12\x1a\n" +
+	"\x16OBJECT_FORM_KUSTOMIZED\x10\x02\x12\x1a\n" +
+	"\x16OBJECT_FORM_AS_WRITTEN\x10\x03B6Z4github.com/gitops-reach/reach/proto/reach/v1;reachv1b\x06proto3"
 
 var (
 	file_reach_v1_explain_proto_rawDescOnce sync.Once
@@ -902,41 +1053,45 @@ func file_reach_v1_explain_proto_rawDescGZIP() []byte {
 	return file_reach_v1_explain_proto_rawDescData
 }
 
-var file_reach_v1_explain_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_reach_v1_explain_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_reach_v1_explain_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_reach_v1_explain_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_reach_v1_explain_proto_goTypes = []any{
 	(ObjectMatch)(0),        // 0: reach.v1.ObjectMatch
-	(*ObjectQuery)(nil),     // 1: reach.v1.ObjectQuery
-	(*ObjectCandidate)(nil), // 2: reach.v1.ObjectCandidate
-	(*ObjectBuild)(nil),     // 3: reach.v1.ObjectBuild
-	(*Landing)(nil),         // 4: reach.v1.Landing
-	(*FieldOrigin)(nil),     // 5: reach.v1.FieldOrigin
-	(*FieldValue)(nil),      // 6: reach.v1.FieldValue
-	(*ValueOrigin)(nil),     // 7: reach.v1.ValueOrigin
-	(*VariableOrigin)(nil),  // 8: reach.v1.VariableOrigin
-	(*OverriddenValue)(nil), // 9: reach.v1.OverriddenValue
-	(*Hop)(nil),             // 10: reach.v1.Hop
-	(Class)(0),              // 11: reach.v1.Class
-	(State)(0),              // 12: reach.v1.State
+	(ObjectForm)(0),         // 1: reach.v1.ObjectForm
+	(*ObjectQuery)(nil),     // 2: reach.v1.ObjectQuery
+	(*ObjectCandidate)(nil), // 3: reach.v1.ObjectCandidate
+	(*ObjectBuild)(nil),     // 4: reach.v1.ObjectBuild
+	(*BuildFailure)(nil),    // 5: reach.v1.BuildFailure
+	(*Landing)(nil),         // 6: reach.v1.Landing
+	(*FieldOrigin)(nil),     // 7: reach.v1.FieldOrigin
+	(*FieldValue)(nil),      // 8: reach.v1.FieldValue
+	(*ValueOrigin)(nil),     // 9: reach.v1.ValueOrigin
+	(*VariableOrigin)(nil),  // 10: reach.v1.VariableOrigin
+	(*OverriddenValue)(nil), // 11: reach.v1.OverriddenValue
+	(*Hop)(nil),             // 12: reach.v1.Hop
+	(Class)(0),              // 13: reach.v1.Class
+	(State)(0),              // 14: reach.v1.State
 }
 var file_reach_v1_explain_proto_depIdxs = []int32{
-	4,  // 0: reach.v1.ObjectBuild.landings:type_name -> reach.v1.Landing
-	10, // 1: reach.v1.ObjectBuild.steps:type_name -> reach.v1.Hop
-	5,  // 2: reach.v1.ObjectBuild.fields:type_name -> reach.v1.FieldOrigin
-	11, // 3: reach.v1.Landing.class:type_name -> reach.v1.Class
-	12, // 4: reach.v1.Landing.state:type_name -> reach.v1.State
-	10, // 5: reach.v1.Landing.chain:type_name -> reach.v1.Hop
-	6,  // 6: reach.v1.FieldOrigin.value:type_name -> reach.v1.FieldValue
-	7,  // 7: reach.v1.FieldOrigin.by:type_name -> reach.v1.ValueOrigin
-	9,  // 8: reach.v1.FieldOrigin.overridden:type_name -> reach.v1.OverriddenValue
-	8,  // 9: reach.v1.ValueOrigin.variables:type_name -> reach.v1.VariableOrigin
-	6,  // 10: reach.v1.OverriddenValue.value:type_name -> reach.v1.FieldValue
-	7,  // 11: reach.v1.OverriddenValue.by:type_name -> reach.v1.ValueOrigin
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	6,  // 0: reach.v1.ObjectBuild.landings:type_name -> reach.v1.Landing
+	12, // 1: reach.v1.ObjectBuild.steps:type_name -> reach.v1.Hop
+	7,  // 2: reach.v1.ObjectBuild.fields:type_name -> reach.v1.FieldOrigin
+	1,  // 3: reach.v1.ObjectBuild.form:type_name -> reach.v1.ObjectForm
+	5,  // 4: reach.v1.ObjectBuild.failure:type_name -> reach.v1.BuildFailure
+	13, // 5: reach.v1.Landing.class:type_name -> reach.v1.Class
+	14, // 6: reach.v1.Landing.state:type_name -> reach.v1.State
+	12, // 7: reach.v1.Landing.chain:type_name -> reach.v1.Hop
+	8,  // 8: reach.v1.FieldOrigin.value:type_name -> reach.v1.FieldValue
+	9,  // 9: reach.v1.FieldOrigin.by:type_name -> reach.v1.ValueOrigin
+	11, // 10: reach.v1.FieldOrigin.overridden:type_name -> reach.v1.OverriddenValue
+	10, // 11: reach.v1.ValueOrigin.variables:type_name -> reach.v1.VariableOrigin
+	8,  // 12: reach.v1.OverriddenValue.value:type_name -> reach.v1.FieldValue
+	9,  // 13: reach.v1.OverriddenValue.by:type_name -> reach.v1.ValueOrigin
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_reach_v1_explain_proto_init() }
@@ -951,8 +1106,8 @@ func file_reach_v1_explain_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reach_v1_explain_proto_rawDesc), len(file_reach_v1_explain_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   9,
+			NumEnums:      2,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
