@@ -1,6 +1,8 @@
 package kustomize
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -64,6 +66,12 @@ func (b *Builder) fluxKfile(dir string, o *Overlay) *kfile {
 		return f
 	}
 	// Upstream writes the file and kustomize reads it again.
+	if !b.options.NoShortcuts {
+		if f.k = reread(&k); f.k != nil {
+			f.failure = checkKustomization(f.k, f.base, f.node)
+			return f
+		}
+	}
 	text, err := k8syaml.Marshal(k)
 	if err != nil {
 		f.failure = fail(codeBadKustomization, f.base, "the kustomization file cannot be written")
@@ -71,6 +79,58 @@ func (b *Builder) fluxKfile(dir string, o *Overlay) *kfile {
 	}
 	f.k, f.failure = parseKustomization(text, f.base, f.node)
 	return f
+}
+
+// reread is what kustomize reads when it is given a kustomization file as YAML, and nil
+// when something could come back as something else: text on the way through YAML,
+// which is a good part of small builds, numbers, and whatever is not plain ASCII.
+func reread(k *types.Kustomization) *types.Kustomization {
+	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
+		return nil // values of any type
+	}
+	text, err := json.Marshal(k)
+	if err != nil || !plainJSON(text) {
+		return nil
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	var out types.Kustomization
+	if in.Decode(&out) != nil {
+		return nil
+	}
+	return &out
+}
+
+// plainJSON reports JSON, as encoding/json writes it, of which each string comes back
+// from YAML as it is: ASCII without control characters, and lines that neither begin
+// nor end with what YAML may fold or indent.
+func plainJSON(text []byte) bool {
+	if bytes.Contains(text, []byte(`"\u003c\u003c"`)) {
+		return false // a key "<<" merges
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c < ' ' || c >= 0x7f:
+			return false
+		case c != '\\':
+		case text[i+1] == '"' || text[i+1] == '\\':
+			i++
+		case text[i+1] == 'n':
+			// Not after the beginning, a space or another end of a line.
+			if before := text[i-1]; before == '"' || before == ' ' || before == 'n' && text[i-2] == '\\' {
+				return false
+			}
+			i++
+		case bytes.HasPrefix(text[i:], []byte(`\u00`)) && (text[i+4] == '2' || text[i+4] == '3'):
+			i += 5 // <, > and &
+		default:
+			return false
+		}
+		if text[i] == '"' && i+1 < len(text) && text[i+1] == ' ' {
+			return false // a string that begins with a space
+		}
+	}
+	return true
 }
 
 // overlay writes the fields of the Flux object into a kustomization file.
