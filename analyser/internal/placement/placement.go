@@ -1,7 +1,10 @@
 package placement
 
 import (
+	"cmp"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
@@ -159,7 +162,8 @@ func (c *computation) chart(r *Release) {
 }
 
 // add keeps one placement per landing: a resolved one before others, one without
-// a condition before one with, then the one from the earliest line, so that the order of the builds does not matter.
+// a condition before one with, then the one from the earliest line, so that the
+// order of the builds does not matter.
 func (c *computation) add(p Placement) {
 	key := landing{p.Path, p.Class, p.Cluster, p.ControllerCluster, p.ControllerKind, p.Controller}
 	old, ok := c.found[key]
@@ -167,9 +171,31 @@ func (c *computation) add(p Placement) {
 		c.found[key] = &p
 		return
 	}
-	if old.State != Resolved && p.State == Resolved || old.State == p.State && old.Detail != "" && p.Detail == "" {
+	if c.before(&p, old) < 0 {
 		*old = p
 	}
+}
+
+// before orders the placements of one landing, which are all of one file.
+func (c *computation) before(a, b *Placement) int {
+	line := func(p *Placement) int {
+		if n := c.positions.Position(p.at).Line; n > 0 {
+			return n
+		}
+		return math.MaxInt // the file as a whole
+	}
+	last := func(yes bool) int {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		last(a.State != Resolved)-last(b.State != Resolved),
+		last(a.Detail != "")-last(b.Detail != ""),
+		cmp.Compare(line(a), line(b)),
+		strings.Compare(string(a.State), string(b.State)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Detail, b.Detail),
+	)
 }
 
 // rank orders roles by how much they say about a file that has several.

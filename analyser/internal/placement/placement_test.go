@@ -170,3 +170,46 @@ func TestWithUncovered(t *testing.T) {
 		t.Error("the order is another")
 	}
 }
+
+// TestEarliestLine: which of the objects of a file stands for it does not depend
+// on the order in which they come out of a build.
+func TestEarliestLine(t *testing.T) {
+	for _, lines := range [][]int{{3, 7, 5}, {7, 5, 3}, {5, 3, 7}} {
+		s := newStage("a.yaml")
+		s.use("a.yaml", kustomize.RoleObject)
+		for _, line := range lines {
+			s.object(fmt.Sprint(line), "a.yaml", line+1)
+		}
+		ps := Compute([]*Applied{s.a}, &s.positions)
+		if len(ps) != 1 {
+			t.Fatalf("%d placements", len(ps))
+		}
+		if got := ps[0].Trace(&s.positions)[0].At.Line; got != 3 {
+			t.Errorf("objects at %v: the trace begins at line %d, want 3", lines, got)
+		}
+	}
+}
+
+// TestBefore: what decides between the placements of one landing, most important
+// first.
+func TestBefore(t *testing.T) {
+	var set position.Set
+	base := set.Add("a.yaml", 10)
+	c := &computation{positions: &set}
+	order := []Placement{
+		{at: base + 9, Outcome: Outcome{State: Resolved}},
+		{at: base, Outcome: Outcome{State: Resolved}},
+		{at: base + 1, Outcome: Outcome{State: Resolved, Detail: "when"}},
+		{at: base + 2, Outcome: Outcome{State: Failed, Reason: "x"}},
+		{at: base + 3, Outcome: Outcome{State: Failed, Reason: "a"}},
+		{at: base + 3, Outcome: Outcome{State: Suspended, Reason: "a"}},
+	}
+	for i := range order {
+		for j := range order {
+			got, want := c.before(&order[i], &order[j]), i-j
+			if got < 0 != (want < 0) || got > 0 != (want > 0) {
+				t.Errorf("%d and %d: %d, want %d", i, j, got, want)
+			}
+		}
+	}
+}

@@ -8,9 +8,7 @@ package config
 
 import (
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 	"github.com/gitops-reach/reach/orchestrator/internal/rules"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
@@ -141,16 +140,11 @@ func (e *Error) Error() string {
 
 // Load reads and checks a configuration file. A mistake in it is an *Error.
 func Load(name string) (*Config, error) {
-	f, err := os.Open(name)
+	data, large, err := bounded.ReadFile(name, "the configuration", maxFile)
 	if err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
-	}
-	if len(data) > maxFile {
+	if large {
 		return nil, &Error{File: name, Message: fmt.Sprintf("larger than %d bytes, which no configuration is", maxFile)}
 	}
 	c, line, message := Parse(data)

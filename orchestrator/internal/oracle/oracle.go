@@ -12,11 +12,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 )
 
 // Schema names the JSON form of an oracle file and its major version.
@@ -96,16 +97,11 @@ func Load(name string, spokes Spokes) (*File, error) {
 	if info.IsDir() {
 		return loadFolder(name, spokes)
 	}
-	f, err := os.Open(name)
+	data, large, err := bounded.ReadFile(name, "the oracle", maxFile)
 	if err != nil {
-		return nil, fmt.Errorf("reading the oracle: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the oracle: %w", err)
-	}
-	if len(data) > maxFile {
+	if large {
 		return nil, &Error{File: name, Message: fmt.Sprintf("larger than %d bytes, which no list of Kustomizations is", maxFile)}
 	}
 	out, line, message := Parse(data)
