@@ -27,7 +27,7 @@ type guard struct {
 // RoundTrip sends the request or returns a *RefusedError.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if sent, ok := r.Context().Value(sentKey{}).(*sent); ok {
-		sent.yes = true
+		sent.leave()
 	}
 	if err := g.check(r); err != nil {
 		if r.Body != nil {

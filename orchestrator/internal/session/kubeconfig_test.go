@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
 // whoami answers every request, and keeps the credential.
@@ -89,6 +92,55 @@ printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
 	_, f := open1(t, stand.kubeconfig(t, user("fail")), quick).Version(t.Context())
 	if outcome(f) != unauth || len(stand.asked()) != before {
 		t.Errorf("a plugin that fails: %v, %d requests", f, len(stand.asked())-before)
+	}
+}
+
+// TestSlowExecPlugin is about plugins that know nothing of a request's time: as
+// long as a person logs in, that of the request does not run, and one that never
+// ends holds up nobody.
+func TestSlowExecPlugin(t *testing.T) {
+	plugin := write(t, "plugin", `#!/bin/sh
+case "$1" in
+slow) sleep 1;;
+never) exec sleep 20 >/dev/null 2>&1;;
+esac
+printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$2"
+`)
+	stand := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"gitVersion":"v1"}`) })
+	open := func(o Options, args ...string) *Server {
+		return open1(t, stand.kubeconfig(t, fmt.Sprintf(`{"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":%q,"args":%s,"interactiveMode":"Never"}}`,
+			plugin, encoded(t, args))), o)
+	}
+	short := quick
+	short.Request = 500 * time.Millisecond
+	if _, f := open(short, "slow", "t").Version(t.Context()); f != nil {
+		t.Errorf("a plugin that takes longer than a request may: %v, %v", f, f.cause)
+	}
+
+	before, start := len(stand.asked()), time.Now()
+	for name, cancel := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"the time is used up": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 300*time.Millisecond)
+		},
+		"interrupted": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(300*time.Millisecond, cancel)
+			return ctx, cancel
+		},
+	} {
+		ctx, done := cancel(t.Context())
+		_, f := open(quick, "never", "t").Version(ctx)
+		done()
+		if want := map[string]reachv1.Outcome{"the time is used up": reachv1.Outcome_OUTCOME_TIMEOUT, "interrupted": reachv1.Outcome_OUTCOME_NOT_ASKED}[name]; outcome(f) != want {
+			t.Errorf("a plugin that never ends, %s: %v, want %s", name, f, want)
+		}
+	}
+	if took := time.Since(start); took > 10*time.Second || len(stand.asked()) != before {
+		t.Errorf("plugins that never end took %s and made %d requests", took, len(stand.asked())-before)
+	}
+
+	if _, f := open(quick, "now", `a\nb`).Version(t.Context()); outcome(f) != unauth || f.Detail != "what the kubeconfig names for a credential gave one that cannot be sent" {
+		t.Errorf("a token with a line break: %v, %v", f, f.cause)
 	}
 }
 

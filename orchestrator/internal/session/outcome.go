@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
@@ -17,7 +18,27 @@ import (
 
 // sent is set by the guard when a request is on its way: an error before that is
 // one of the credential.
-type sent struct{ yes bool }
+type sent struct {
+	yes atomic.Bool
+	// begin is called when the request leaves, late is set when its time is over.
+	begin func()
+	late  atomic.Bool
+}
+
+// leave notes that the request is on its way.
+func (s *sent) leave() {
+	s.yes.Store(true)
+	s.begin()
+}
+
+// why is err, or that the time of the request is over, when that is why it was
+// given up.
+func (s *sent) why(err error) error {
+	if err != nil && s.late.Load() {
+		return context.DeadlineExceeded
+	}
+	return err
+}
 
 type sentKey struct{}
 
@@ -65,8 +86,10 @@ func classify(err error, sent *sent) *Failure {
 	switch {
 	case errors.As(err, &refused):
 		f.Outcome, f.Detail = reachv1.Outcome_OUTCOME_NOT_ASKED, refused.Error()
-	case sent != nil && !sent.yes && !errors.Is(err, context.DeadlineExceeded), strings.Contains(err.Error(), "getting credentials: exec"):
+	case sent != nil && !sent.yes.Load() && !errors.Is(err, context.DeadlineExceeded), strings.Contains(err.Error(), "getting credentials: exec"):
 		f.Outcome, f.Detail = reachv1.Outcome_OUTCOME_UNAUTHENTICATED, "what the kubeconfig names for a credential gave none"
+	case strings.Contains(err.Error(), "invalid header field value"):
+		f.Outcome, f.Detail = reachv1.Outcome_OUTCOME_UNAUTHENTICATED, "what the kubeconfig names for a credential gave one that cannot be sent"
 	case errors.As(err, &authority):
 		f.Outcome, f.Detail = reachv1.Outcome_OUTCOME_UNTRUSTED, "the server's certificate is signed by an authority that the kubeconfig does not name"
 	case errors.As(err, &hostname):

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -34,7 +35,8 @@ import (
 // Options bound what reading a cluster costs, it and us. Zero values mean the
 // defaults.
 type Options struct {
-	// Request is the time for one request with its answer. Default 30 s.
+	// Request is the time for one request with its answer, from when it is sent: a
+	// credential may have to be waited for, as when a person logs in. Default 30 s.
 	Request time.Duration
 	// PerSecond is the rate of requests, after a burst of twice as many; Parallel
 	// is how many are under way at once. Default 50, which is kubectl's, and 4.
@@ -251,9 +253,12 @@ func (s *Server) once(ctx context.Context, path string, query url.Values, accept
 		return never, &Failure{Outcome: reachv1.Outcome_OUTCOME_TIMEOUT, Detail: "the time for this cluster was used up", cause: err}
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, s.options.Request)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sent := &sent{}
+	timer := time.AfterFunc(math.MaxInt64, func() { sent.late.Store(true); cancel() })
+	defer timer.Stop()
+	sent.begin = func() { timer.Reset(s.options.Request) }
 	req, err := http.NewRequestWithContext(context.WithValue(ctx, sentKey{}, sent), http.MethodGet, s.base.String(), nil)
 	if err != nil {
 		return never, classify(err, nil)
@@ -262,11 +267,14 @@ func (s *Server) once(ctx context.Context, path string, query url.Values, accept
 	req.URL.RawQuery = query.Encode()
 	req.Header.Set("Accept", accept)
 	s.requests.Add(1)
-	resp, err := s.client.Do(req)
+	resp, err := s.do(req)
 	if err != nil {
-		f := classify(err, sent)
+		f := classify(sent.why(err), sent)
 		if whole.Err() != nil {
 			f = classify(whole.Err(), nil)
+			if !sent.yes.Load() && f.Outcome == reachv1.Outcome_OUTCOME_TIMEOUT {
+				f.Detail = "what the kubeconfig names for a credential gave none before the time for this cluster was used up"
+			}
 		}
 		if f.Outcome == reachv1.Outcome_OUTCOME_UNREACHABLE || f.Outcome == reachv1.Outcome_OUTCOME_CUT {
 			return 0, f
@@ -280,6 +288,7 @@ func (s *Server) once(ctx context.Context, path string, query url.Values, accept
 		return afterStatus(resp), status(resp.StatusCode, s.options.User != "")
 	}
 	if err := read(resp.Header.Get("Content-Type"), body); err != nil {
+		body.err = sent.why(body.err)
 		f := classifyBody(err, body)
 		if whole.Err() != nil {
 			f = classify(whole.Err(), nil)
@@ -290,6 +299,31 @@ func (s *Server) once(ctx context.Context, path string, query url.Values, accept
 		return never, f
 	}
 	return 0, nil
+}
+
+// do is the client's Do, which it does not wait for when the request is given up:
+// a credential plugin knows nothing of that, and may never end.
+func (s *Server) do(req *http.Request) (*http.Response, error) {
+	type answer struct {
+		resp *http.Response
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		resp, err := s.client.Do(req)
+		answers <- answer{resp, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.resp, a.err
+	case <-req.Context().Done():
+	}
+	go func() {
+		if a := <-answers; a.resp != nil {
+			_ = a.resp.Body.Close()
+		}
+	}()
+	return nil, req.Context().Err()
 }
 
 // afterStatus is when to ask again after an answer that is none.
