@@ -21,6 +21,7 @@ func (w *worklist) owners(objects []placement.Object) *ownership.Result {
 		Spoke: func(on cluster.Name, k observed.KubeConfig) cluster.Name {
 			return w.spoke(on, controller.KubeConfigRef{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Key: k.Key})
 		},
+		Unnamed: w.registry.Unnamed,
 	})
 }
 

@@ -238,6 +238,13 @@ func (r *Registry) Unused() []Mapping {
 	return out
 }
 
+// Unnamed reports a spoke that nothing but a reference names: it may be any
+// cluster, also one that has a name.
+func (r *Registry) Unnamed(n Name) bool {
+	id, ok := r.taken[n]
+	return ok && r.mapping(id) < 0 && strings.HasPrefix(string(n), string(id.plain()))
+}
+
 // Merge says that a spoke is a cluster known under another name, a root's.
 func (r *Registry) Merge(spoke, root Name) {
 	if r.merged == nil {

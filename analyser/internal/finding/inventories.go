@@ -40,8 +40,12 @@ var labelsDisagree = &Rule{
 		for _, d := range m.Ownership.Disagreeing {
 			f := liveFinding(m, d.Cluster, d.Objects[0])
 			f.Count = len(d.Objects)
-			f.Message = fmt.Sprintf("The labels of %s on %s say %s, whose inventory does not list %s: made by %s.",
-				someObjects(d.Objects), d.Cluster, d.Labelled, itOrThem(d.Objects), d.Truth)
+			truth := "made by " + d.Truth
+			if d.Listed {
+				truth = d.Truth + " does"
+			}
+			f.Message = fmt.Sprintf("The labels of %s on %s say %s, whose inventory does not list %s: %s.",
+				someObjects(d.Objects), d.Cluster, d.Labelled, itOrThem(d.Objects), truth)
 			f.Remedy = "Go by the inventory. Flux does not prune what it does not list; do not select objects by these labels alone."
 			if d.Owned {
 				// An operator that copies labels to what it makes harms nobody.

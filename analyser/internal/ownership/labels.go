@@ -27,6 +27,8 @@ type Disagreement struct {
 	Labelled string
 	// Truth is who made them or lists them.
 	Truth string
+	// Listed reports that Truth is an inventory that lists them.
+	Listed bool
 	// Owned reports that their ownerReferences say so.
 	Owned   bool
 	Objects []object.Key
@@ -100,17 +102,19 @@ func (t *tenant) labels(p *observed.Present, at place, r *Result) {
 		text := l.kind.Kind + " " + ns + "/" + name
 		switch applied := appliedBy(p, controllerOf(l.kind)); {
 		case len(claims) > 0:
-			t.disagree(r, text, "the inventory of "+claims[0].String(), false, at.key)
+			t.disagree(r, disagreed{labelled: text, truth: "the inventory of " + claims[0].String(), listed: true}, at.key)
 		case len(p.Owners) > 0 && !applied:
 			maker, by, _, _ := t.maker(p)
-			t.disagree(r, text, joinWords(string(maker), by), true, at.key)
+			t.disagree(r, disagreed{labelled: text, truth: joinWords(string(maker), by), owned: true}, at.key)
 		case applied && (p.Annotations["helm.sh/hook"] != "" || l.kind == helmReleaseKind && p.Object.Kind == "CustomResourceDefinition"):
 			// No inventory lists these.
-		case applied && t.unknown == nil && t.declared[at] == nil:
+		case applied && p.Deleting:
+			// It waits for its finalizers.
+		case applied && t.unknown == nil && t.declared[at] == nil && len(t.ambiguous(at)) == 0 && len(t.elsewhere[at.key]) == 0:
 			t.outlive(r, text, c, at.key)
 		case !applied:
 			maker, by, _, _ := t.maker(p)
-			t.disagree(r, text, joinWords(string(maker), by), false, at.key)
+			t.disagree(r, disagreed{labelled: text, truth: joinWords(string(maker), by)}, at.key)
 		}
 	}
 }
@@ -121,7 +125,7 @@ func (t *tenant) labelled(k object.Key) (c *claimant, known bool) {
 	if c := t.targets[holderAt{t.Name, k}]; c != nil {
 		return c, true
 	}
-	if t.unknown != nil {
+	if c := t.strangers[k]; t.unknown != nil || c != nil && c.target != t.Name {
 		return nil, false
 	}
 	if outcome, _ := t.CoversAll(k.GroupKind()); outcome != observed.OK && k.GroupKind() == resourceSetKind {
@@ -133,16 +137,15 @@ func (t *tenant) labelled(k object.Key) (c *claimant, known bool) {
 // disagreed is what the objects of a Disagreement have in common.
 type disagreed struct {
 	labelled, truth string
-	owned           bool
+	owned, listed   bool
 }
 
-func (t *tenant) disagree(r *Result, labelled, truth string, owned bool, k object.Key) {
-	at := disagreed{labelled, truth, owned}
+func (t *tenant) disagree(r *Result, at disagreed, k object.Key) {
 	i, ok := t.disagreed[at]
 	if !ok {
 		i = len(r.Disagreeing)
 		t.disagreed[at] = i
-		r.Disagreeing = append(r.Disagreeing, Disagreement{Cluster: t.Name, Labelled: labelled, Truth: truth, Owned: owned})
+		r.Disagreeing = append(r.Disagreeing, Disagreement{Cluster: t.Name, Labelled: at.labelled, Truth: at.truth, Owned: at.owned, Listed: at.listed})
 	}
 	r.Disagreeing[i].Objects = append(r.Disagreeing[i].Objects, k)
 }

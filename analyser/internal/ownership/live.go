@@ -8,6 +8,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/observed"
+	"github.com/gitops-reach/reach/analyser/internal/placement"
 )
 
 // Maker is who made an object, by the best evidence.
@@ -128,6 +129,12 @@ func (j *judge) newTenant(n cluster.Name) *tenant {
 			}
 		}
 	}
+	if !t.met(hubs) {
+		// Nothing says who applies to it: each of the controllers may.
+		for _, a := range j.Applied {
+			hubs[a.Cluster] = true
+		}
+	}
 	for _, hub := range sortedNames(hubs) {
 		for _, kind := range []object.GroupKind{kustomizationKind, helmReleaseKind} {
 			outcome, detail := j.Observed.On(hub).CoversAll(kind)
@@ -137,6 +144,12 @@ func (j *judge) newTenant(n cluster.Name) *tenant {
 		}
 	}
 	return t
+}
+
+// met reports that something is known to apply to the cluster, hubs being those
+// from which.
+func (t *tenant) met(hubs map[cluster.Name]bool) bool {
+	return len(hubs) > 1 || slices.ContainsFunc(t.Applied, func(a *placement.Applied) bool { return a.Cluster == t.Name })
 }
 
 func (t *tenant) index(c *claimant) {
@@ -214,7 +227,7 @@ func (t *tenant) present(p *observed.Present, r *Result) *LiveObject {
 	if len(t.claims[at]) > 0 {
 		return nil
 	}
-	rec := &LiveObject{Cluster: t.Name, Object: p.Object, Count: 1, Verdict: t.verdict(p), Declared: t.declared[at] != nil}
+	rec := &LiveObject{Cluster: t.Name, Object: p.Object, Count: 1, Verdict: t.verdict(p, at), Declared: t.declared[at] != nil}
 	rec.Maker, rec.MakerName, rec.Evidence, rec.Manager = t.maker(p)
 	if rec.Maker == Helm && p.Annotations["helm.sh/hook"] != "" {
 		rec.Verdict = Verdict{Abstain, "hook", "hooks are not in the inventory of a release"}
@@ -223,7 +236,7 @@ func (t *tenant) present(p *observed.Present, r *Result) *LiveObject {
 }
 
 // verdict is NotIn unless an inventory that may list p is not known.
-func (t *tenant) verdict(p *observed.Present) Verdict {
+func (t *tenant) verdict(p *observed.Present, at place) Verdict {
 	if t.unknown != nil {
 		return *t.unknown
 	}
@@ -238,6 +251,14 @@ func (t *tenant) verdict(p *observed.Present) Verdict {
 	for _, c := range t.unreadable {
 		if c.mayMean(p.Object.GroupKind()) {
 			return Verdict{Abstain, "malformed_id", "the inventory of " + c.String() + " has an entry that cannot be read and may mean it"}
+		}
+	}
+	if claims := t.ambiguous(at); len(claims) > 0 {
+		return Verdict{Abstain, "malformed_id", "the inventory of " + claims[0].String() + " has an entry that may mean it or an object with a colon in its name"}
+	}
+	for _, c := range t.elsewhere[at.key] {
+		if c.target != t.Name {
+			return Verdict{Abstain, "identity_unknown", "the inventory of " + c.String() + " lists an object of this name on " + string(c.target) + ", which may be this cluster: nothing names it"}
 		}
 	}
 	return Verdict{Kind: NotIn}

@@ -72,6 +72,11 @@ func (t *tenant) next(p *observed.Present, depth int) chain {
 		}
 	}
 	owner := t.byUID[o.UID]
+	if owner != nil && !mayOwn(owner, p, o) {
+		// Kubernetes takes such an owner for absent.
+		m, name, evidence, manager := t.madeBy(p)
+		return chain{m, name, "its ownerReferences name " + owner.Object.Key().String() + ", which cannot own it; " + evidence, manager}
+	}
 	k := object.Key{Group: o.Object.Group, Kind: o.Object.Kind, Namespace: p.Object.Namespace, Name: o.Object.Name}
 	if owner == nil || o.UID == "" {
 		if owner = t.byKey[k]; owner == nil {
@@ -102,6 +107,14 @@ func (t *tenant) next(p *observed.Present, depth int) chain {
 	}
 	m, name, evidence, manager := t.madeBy(owner)
 	return chain{m, name, "its owner " + k.String() + ": " + evidence, manager}
+}
+
+// mayOwn reports whether a reference means owner: one of its kind and name, in
+// the namespace of p or in none (upstream: k8s.io/kubernetes
+// pkg/controller/garbagecollector).
+func mayOwn(owner, p *observed.Present, o observed.Owner) bool {
+	k := owner.Object.Key()
+	return k.Kind == o.Object.Kind && k.Name == o.Object.Name && (k.Namespace == "" || k.Namespace == p.Object.Namespace)
 }
 
 // helm recognises what Helm installed: both annotations and the label, and a
@@ -203,7 +216,14 @@ func (t *tenant) leftover(p *observed.Present) (Maker, string, string, bool) {
 		if name == "" || !appliedBy(p, controllerOf(l.kind)) {
 			continue
 		}
-		return Leftover, l.kind.Kind + " " + ns + "/" + name, l.kind.Kind + " " + ns + "/" + name + " applied it, as label and field manager say", true
+		if _, known := t.labelled(object.Key{Group: l.kind.Group, Kind: l.kind.Kind, Namespace: ns, Name: name}); !known {
+			continue // its inventory may list it
+		}
+		evidence := l.kind.Kind + " " + ns + "/" + name + " applied it, as label and field manager say"
+		if p.Deleting {
+			evidence += "; it is being deleted"
+		}
+		return Leftover, l.kind.Kind + " " + ns + "/" + name, evidence, true
 	}
 	return "", "", "", false
 }

@@ -56,6 +56,9 @@ type Input struct {
 	Scope func(cluster.Name, object.GroupKind) object.Scope
 	// Spoke names the cluster behind a reference.
 	Spoke func(cluster.Name, observed.KubeConfig) cluster.Name
+	// Unnamed reports a spoke that may be any cluster: nothing but a reference
+	// names it.
+	Unnamed func(cluster.Name) bool
 	// Skipped is why the controller leaves an object alone by its own metadata;
 	// empty for an object that it applies like any other.
 	Skipped func(*kustomize.Object) string
@@ -159,8 +162,12 @@ type judge struct {
 	targets map[holderAt]*claimant
 	// declared are the objects that the commit declares, arriving or not.
 	declared map[place]*declaration
-	scopes   map[kindOn]object.Scope
-	tenants  map[cluster.Name]*tenant
+	// elsewhere are the claimants that list an object on a cluster that nothing
+	// names, and of these the first for a holder.
+	elsewhere map[object.Key][]*claimant
+	strangers map[object.Key]*claimant
+	scopes    map[kindOn]object.Scope
+	tenants   map[cluster.Name]*tenant
 }
 
 type declaration struct {
@@ -182,7 +189,7 @@ func newJudge(in Input) *judge {
 	j := &judge{
 		Input: in, at: map[holderAt]*claimant{}, claims: map[place][]*claimant{}, scopeless: map[kindOn]bool{},
 		targets: map[holderAt]*claimant{}, declared: map[place]*declaration{}, scopes: map[kindOn]object.Scope{},
-		tenants: map[cluster.Name]*tenant{},
+		tenants: map[cluster.Name]*tenant{}, elsewhere: map[object.Key][]*claimant{}, strangers: map[object.Key]*claimant{},
 	}
 	for _, n := range in.Observed.Names() {
 		on := in.Observed.On(n)
@@ -205,11 +212,18 @@ func newJudge(in Input) *judge {
 		}
 	}
 	for _, c := range j.claimants {
+		stranger := j.Unnamed != nil && j.Unnamed(c.target)
+		if k := c.Object.Key(); stranger && j.strangers[k] == nil {
+			j.strangers[k] = c
+		}
 		for _, e := range c.Entries {
 			if e.Key.Name == "" {
 				continue
 			}
 			p := j.place(c.target, e.Key)
+			if stranger {
+				j.elsewhere[p.key] = append(j.elsewhere[p.key], c)
+			}
 			if !slices.Contains(j.claims[p], c) {
 				j.claims[p] = append(j.claims[p], c)
 			}
@@ -309,6 +323,9 @@ func (j *judge) object(o *placement.Object) Verdict {
 	if v, unsettled := j.unsettled(c, o, p.key); unsettled {
 		return v
 	}
+	if slices.Contains(j.ambiguous(p), c) {
+		return Verdict{Abstain, "malformed_id", "the inventory of " + c.String() + " has an entry that may mean it or an object with a colon in its name"}
+	}
 	v := Verdict{Kind: NotIn, Detail: "the inventory of " + c.String() + " does not list it"}
 	if len(claims) > 0 {
 		v.Reason = "in_other_inventory"
@@ -324,6 +341,17 @@ func (j *judge) object(o *placement.Object) Verdict {
 		}
 	}
 	return v
+}
+
+// ambiguous are the claimants that list an object under an id that Flux itself
+// reads as another one: "__" in an id stands for a colon in a name, and the names
+// of RBAC may hold both.
+func (j *judge) ambiguous(p place) []*claimant {
+	read, err := object.ParseID(p.key.ID())
+	if err != nil || read == p.key {
+		return nil
+	}
+	return j.claims[place{p.cluster, read}]
 }
 
 // skippedLive is why controllers leave an object alone by what stands on it on
