@@ -98,6 +98,7 @@ type holder struct {
 		Conditions            []condition `json:"conditions"`
 		LastAppliedRevision   string      `json:"lastAppliedRevision"`
 		LastAttemptedRevision string      `json:"lastAttemptedRevision"`
+		LastOrigin            string      `json:"lastAppliedOriginRevision"`
 		Inventory             *struct {
 			Entries []struct {
 				ID string `json:"id"`
@@ -127,6 +128,7 @@ func (r *reader) holderFacts(b *buffer, k session.Kind, h holder) {
 		Created: m.CreationTimestamp.proto(), Deleted: m.DeletionTimestamp.proto(),
 		Source: spec.SourceRef.to(m.Namespace), Path: clip(spec.Path, 4096), TargetNamespace: clip(spec.TargetNamespace, maxName),
 		LastAppliedRevision: clip(status.LastAppliedRevision, maxText), LastAttemptedRevision: clip(status.LastAttemptedRevision, maxText),
+		LastAppliedOriginRevision: clip(status.LastOrigin, maxText),
 		ReleaseName: clip(spec.ReleaseName, maxName), StorageNamespace: clip(spec.StorageNamespace, maxName),
 		HasInventory: status.Inventory != nil, Labels: telling(m.Labels), Annotations: telling(m.Annotations),
 	}
@@ -181,6 +183,10 @@ type source struct {
 		Artifact           struct {
 			Revision       string `json:"revision"`
 			LastUpdateTime stamp  `json:"lastUpdateTime"`
+			// Of what a registry says of an artifact only this is read.
+			Metadata struct {
+				Origin string `json:"org.opencontainers.image.revision"`
+			} `json:"metadata"`
 		} `json:"artifact"`
 	} `json:"status"`
 }
@@ -192,6 +198,7 @@ func sourceFact(k session.Kind, s source) *reachv1.Fact {
 	f := &reachv1.SourceFact{
 		Group: k.Group, Version: k.Version, Kind: k.Kind, Namespace: m.Namespace, Name: m.Name,
 		Url: withoutUser(s.Spec.URL), Revision: clip(s.Status.Artifact.Revision, maxText), Updated: s.Status.Artifact.LastUpdateTime.proto(),
+		OriginRevision: clip(s.Status.Artifact.Metadata.Origin, maxText),
 		Generation: m.Generation, ObservedGeneration: s.Status.ObservedGeneration, Suspend: s.Spec.Suspend, Conditions: conditions(s.Status.Conditions),
 	}
 	if s.Spec.BucketName != "" {
