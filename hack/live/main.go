@@ -143,7 +143,8 @@ func up(dir string, stdout, stderr io.Writer) error {
 	state := filepath.Join(dir, "state")
 	fmt.Fprintf(stdout, `Two hubs and two spokes are up in %[1]s
   %[1]s/kubeconfig-admin    contexts %[2]s, an administrator
-  %[1]s/kubeconfig-reader   the same, a ServiceAccount that may nothing but what reach rbac grants
+  %[1]s/kubeconfig-reader   the same, a ServiceAccount that may nothing until it is granted:
+    bin/reach rbac --name reach --namespace reach | kubectl --kubeconfig %[1]s/kubeconfig-admin --context CLUSTER apply -f -
   %[1]s/acme-platform       the clone that the hubs follow; push to the remote server
   %[1]s/reach.yaml          its configuration
   %[1]s/CLUSTER/audit.log   every request to a cluster

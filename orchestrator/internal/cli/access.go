@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -52,6 +54,9 @@ type grant struct {
 	took     time.Duration
 	outcomes map[reachv1.Outcome]int
 	access   *reachv1.Access
+	// marks are uids by which the cluster is known again.
+	marks  []string
+	marked bool
 }
 
 // access is all that may be read.
@@ -103,13 +108,43 @@ func newAccess(f accessFlags, env map[string]string) (_ *access, err error) {
 		if !ok || byName[cluster] == nil || namespace == "" {
 			return nil, usagef("--namespace %q is not CLUSTER=NAMESPACE with a cluster that --context names", value)
 		}
+		if !namespaceName.MatchString(namespace) {
+			return nil, usagef("--namespace %q: no namespace can have that name", value)
+		}
 		byName[cluster].namespaces = append(byName[cluster].namespaces, namespace)
+	}
+	if err := a.writable(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(a.grants, func(x, y *grant) int { return strings.Compare(x.cluster, y.cluster) })
 	if err := a.open(env); err != nil {
 		return nil, usageError{err}
 	}
 	return a, nil
+}
+
+// namespaceName is an RFC 1123 label.
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// writable reports whether the facts can be saved, before clusters are asked for
+// them.
+func (a *access) writable() error {
+	file := a.flags.saveFacts
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("the file %s of --save-facts is a folder: name a file", file)
+	}
+	pending, err := renameio.NewPendingFile(file)
+	if err != nil {
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return fmt.Errorf("the file %s of --save-facts cannot be written: %w", file, err)
+	}
+	return pending.Cleanup()
 }
 
 // open finds the contexts.
@@ -153,6 +188,7 @@ func (a *access) read(ctx context.Context, now time.Time, log io.Writer) error {
 				if f.GetAccess() != nil {
 					g.access = f.GetAccess()
 				}
+				g.mark(f)
 				return g.spool.Add(f)
 			})
 			g.took = time.Since(start)
@@ -169,6 +205,41 @@ func (a *access) read(ctx context.Context, now time.Time, log io.Writer) error {
 	for _, g := range a.grants {
 		fmt.Fprintln(log, g.line())
 	}
+	return a.apart(log)
+}
+
+// mark keeps what tells the cluster from others: the uid of kube-system, and of
+// the first object with an inventory.
+func (g *grant) mark(f *reachv1.Fact) {
+	if uid := f.GetHolder().GetUid(); uid != "" && !g.marked {
+		g.marks, g.marked = append(g.marks, uid), true
+	}
+	for _, o := range f.GetPresent().GetObjects() {
+		if o.GetGroup() == "" && o.GetKind() == "Namespace" && o.GetName() == "kube-system" && o.GetUid() != "" {
+			g.marks = append(g.marks, o.GetUid())
+		}
+	}
+}
+
+// apart refuses two names for one cluster: what is said of the second would be
+// about the first. The same uids at another address may also be those of a
+// cluster that was restored from the other's backup.
+func (a *access) apart(log io.Writer) error {
+	known := map[string]*grant{}
+	for _, g := range a.grants {
+		for _, uid := range g.marks {
+			other := known[uid]
+			known[uid] = g
+			switch {
+			case other == nil || other == g:
+				continue
+			case g.server.SameAddress(other.server):
+				return usagef("--context gives %s and %s one cluster: name each cluster once", other.cluster, g.cluster)
+			}
+			fmt.Fprintf(log, "%s and %s have the same uids: they are one cluster, or one was restored from the other\n", other.cluster, g.cluster)
+			break
+		}
+	}
 	return nil
 }
 
@@ -178,6 +249,8 @@ func (g *grant) line() string {
 	var b strings.Builder
 	if o := g.access.GetOutcome(); o != reachv1.Outcome_OUTCOME_OK {
 		fmt.Fprintf(&b, "%s could not be read: %s (", g.cluster, g.access.GetDetail())
+	} else if g.outcomes[reachv1.Outcome_OUTCOME_OK] == 0 {
+		fmt.Fprintf(&b, "%s answered, and nothing of it could be read (", g.cluster)
 	} else {
 		fmt.Fprintf(&b, "%s read (", g.cluster)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,6 +141,27 @@ func TestAccessFails(t *testing.T) {
 	}
 }
 
+// TestOneClusterTwice: what would be told of the second name is about the first.
+func TestOneClusterTwice(t *testing.T) {
+	_, kubeconfig := hub(t)
+	for _, read := range readModes {
+		code, stderr, told := listening(t, append(noonEnv, "KUBECONFIG="+kubeconfig), "census", emptyClone(t), "--out", filepath.Join(t.TempDir(), "out"),
+			"--context", "east=jane@corp", "--context", "west=jane@corp", "--read", read)
+		if code != exitUsage || !strings.Contains(stderr, "--context gives east and west one cluster") || len(told) != 0 {
+			t.Errorf("%s: exit code %d, %d facts: %s", read, code, len(told), stderr)
+		}
+	}
+}
+
+// TestNothingGranted: a server that only says its version was not read.
+func TestNothingGranted(t *testing.T) {
+	_, kubeconfig := hub(t, misbehave.On(func(r *http.Request) bool { return r.URL.Path != "/version" }, misbehave.Forbid()))
+	code, stderr, _ := listening(t, append(noonEnv, "KUBECONFIG="+kubeconfig), "census", emptyClone(t), "--out", filepath.Join(t.TempDir(), "out"), "--context", "prod-eu=jane@corp")
+	if code != 0 || !strings.Contains(stderr, "prod-eu answered, and nothing of it could be read (") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
 // TestAccessIsGranted: nothing is asked unless it was named, and a grant that
 // cannot be meant is refused before anything is asked.
 func TestAccessIsGranted(t *testing.T) {
@@ -162,6 +184,9 @@ func TestAccessIsGranted(t *testing.T) {
 		{"--as-group without --as", []string{"--context", "a=jane@corp", "--as-group", "b"}},
 		{"none of objects, inventories", []string{"--context", "a=jane@corp", "--read", "everything"}},
 		{"no such file", []string{"--context", "a=jane@corp", "--kubeconfig", out + ".none"}},
+		{"no namespace can have that name", []string{"--context", "a=jane@corp", "--namespace", "a=Web/../x"}},
+		{"cannot be written: no such file", []string{"--context", "a=jane@corp", "--save-facts", filepath.Join(out, "none", "x")}},
+		{"is a folder", []string{"--context", "a=jane@corp", "--save-facts", repo + "/.."}},
 		{"lies inside the clone", []string{"--context", "a=jane@corp", "--save-facts", filepath.Join(repo, "x")}},
 	} {
 		code, stderr, _ := listening(t, env, append([]string{"census", repo, "--out", out}, c.args...)...)

@@ -129,7 +129,7 @@ func (r *reader) holderFacts(b *buffer, k session.Kind, h holder) {
 		Source: spec.SourceRef.to(m.Namespace), Path: clip(spec.Path, 4096), TargetNamespace: clip(spec.TargetNamespace, maxName),
 		LastAppliedRevision: clip(status.LastAppliedRevision, maxText), LastAttemptedRevision: clip(status.LastAttemptedRevision, maxText),
 		LastAppliedOriginRevision: clip(status.LastOrigin, maxText),
-		ReleaseName: clip(spec.ReleaseName, maxName), StorageNamespace: clip(spec.StorageNamespace, maxName),
+		ReleaseName:               clip(spec.ReleaseName, maxName), StorageNamespace: clip(spec.StorageNamespace, maxName),
 		HasInventory: status.Inventory != nil, Labels: telling(m.Labels), Annotations: telling(m.Annotations),
 	}
 	for _, ref := range []reference{spec.ChartRef, spec.Chart.Spec.SourceRef} {
@@ -199,7 +199,7 @@ func sourceFact(k session.Kind, s source) *reachv1.Fact {
 		Group: k.Group, Version: k.Version, Kind: k.Kind, Namespace: m.Namespace, Name: m.Name,
 		Url: withoutUser(s.Spec.URL), Revision: clip(s.Status.Artifact.Revision, maxText), Updated: s.Status.Artifact.LastUpdateTime.proto(),
 		OriginRevision: clip(s.Status.Artifact.Metadata.Origin, maxText),
-		Generation: m.Generation, ObservedGeneration: s.Status.ObservedGeneration, Suspend: s.Spec.Suspend, Conditions: conditions(s.Status.Conditions),
+		Generation:     m.Generation, ObservedGeneration: s.Status.ObservedGeneration, Suspend: s.Spec.Suspend, Conditions: conditions(s.Status.Conditions),
 	}
 	if s.Spec.BucketName != "" {
 		f.Url = withoutUser(path.Join(s.Spec.Endpoint, s.Spec.BucketName))

@@ -26,7 +26,7 @@ func (r *RevisionState) Words() string {
 	case r.Current == all:
 		return fmt.Sprintf("reconciles the commit that was read (%s)", plural(all, "Kustomization"))
 	case r.Unknown == all:
-		return fmt.Sprintf("says nothing about the revision that it reconciles (%s)", plural(all, "Kustomization"))
+		return fmt.Sprintf("reconciles a revision that is not known (%s)", plural(all, "Kustomization"))
 	case r.Differs == all:
 		return fmt.Sprintf("does not reconcile the commit that was read: %s", r.applied())
 	}

@@ -13,7 +13,7 @@ func TestRevisionWords(t *testing.T) {
 		"reconciles the commit that was read (3 Kustomizations)":                                             {State: "current", Current: 3},
 		"does not reconcile the commit that was read: main@sha1:0123456789ab (2), none yet (1)":              {State: "differs", Differs: 3, Applied: map[string]int{long: 2, "": 1}},
 		"1 of 4 Kustomizations reconcile the commit that was read, 2 another revision, of 1 it is not known": {State: "mixed", Current: 1, Differs: 2, Unknown: 1},
-		"says nothing about the revision that it reconciles (1 Kustomization)":                               {State: "unknown", Unknown: 1},
+		"reconciles a revision that is not known (1 Kustomization)":                                          {State: "unknown", Unknown: 1},
 	} {
 		if got := r.Words(); got != want {
 			t.Errorf("%+v: %q, want %q", r, got, want)

@@ -157,6 +157,9 @@ func newServer(config *rest.Config, o Options) (*Server, error) {
 // Cost returns what was asked of the server so far.
 func (s *Server) Cost() Cost { return Cost{s.requests.Load(), s.bytes.Load()} }
 
+// SameAddress reports whether both are reached at one address.
+func (s *Server) SameAddress(other *Server) bool { return s.base.String() == other.base.String() }
+
 // Close ends the connections.
 func (s *Server) Close() { s.client.CloseIdleConnections() }
 
