@@ -29,11 +29,14 @@ import (
 // The result depends on the content of the snapshot and the request alone, not
 // on the order in which anything was read.
 func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, error) {
+	return newWorklist(ctx, snap, &req).take()
+}
+
+func (w *worklist) take() (*Census, error) {
 	packs, err := coverage.DefaultPacks()
 	if err != nil {
 		return nil, err
 	}
-	w := newWorklist(ctx, snap, &req)
 	if err := w.discover(); err != nil {
 		return nil, err
 	}
@@ -45,7 +48,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 	const steps = 5
 	step := func(n int64) { w.progress("placing", n, steps, "steps") }
 	step(0)
-	c := &Census{Positions: w.positions, Applied: w.applied, FilesInCommit: len(snap.Entries()), Views: w.views}
+	c := &Census{Positions: w.positions, Applied: w.applied, FilesInCommit: len(w.snap.Entries()), Views: w.views}
 	reached := placement.Compute(w.applied, w.positions)
 	step(1)
 	c.Objects = placement.Objects(w.applied)
@@ -79,7 +82,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			}
 			return out
 		},
-		Ownership: c.Ownership, Observed: req.Observed,
+		Ownership: c.Ownership, Observed: w.req.Observed,
 	}, w.rules())
 	step(4)
 	for _, r := range c.Rules {
@@ -87,7 +90,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 			w.note("%s", n)
 		}
 	}
-	c.OriginURL, c.BytesRead = w.originURL(), snap.BytesRead()
+	c.OriginURL, c.BytesRead = w.originURL(), w.snap.BytesRead()
 	c.Clusters = w.clusters(c.Ownership)
 	for _, r := range w.roots {
 		c.Roots = append(c.Roots, r.Root)
@@ -102,7 +105,7 @@ func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, e
 		c.Proposals = w.propose()
 	}
 	c.Notes = slices.Sorted(maps.Keys(w.notes))
-	return c, ctx.Err()
+	return c, w.ctx.Err()
 }
 
 func newWorklist(ctx context.Context, snap *snapshot.Snapshot, req *Request) *worklist {
