@@ -8,62 +8,103 @@ import (
 	"strings"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
+	"github.com/gitops-reach/reach/orchestrator/internal/rules"
 )
 
+// findings shows every severity, the worst first, and apart from mistakes what is
+// for people to decide: however many rules found something, none is crowded out by
+// another severity.
 func (p *printer) findings(d *report.Digest) {
 	c := d.Census.Counts
-	worst := report.Severities()
-	slices.Reverse(worst)
-	var found, quiet []report.Rule
+	var mistakes, questions []report.Rule
+	var quiet []string
+	asked := map[string]int{}
 	for _, r := range d.Census.Rules {
-		if r.Count > 0 {
-			found = append(found, r)
-		} else if r.Hidden == 0 {
-			quiet = append(quiet, r)
+		switch {
+		case r.Count == 0 && r.Hidden == 0:
+			quiet = append(quiet, report.Printable(shortRule(r.Rule)))
+		case r.Count == 0:
+		case rules.Find(r.Rule, r.Doc).Question:
+			questions = append(questions, r)
+			for severity, n := range d.Found[r.Rule] {
+				asked[severity] += n
+			}
+		default:
+			mistakes = append(mistakes, r)
 		}
 	}
 	hidden := d.Census.HiddenWords()
 	if hidden != "" {
 		hidden = "; hidden: " + hidden
 	}
-	p.heading("Findings", "%d: %s%s", c.Findings, tally(c.FindingsBySeverity, worst), hidden)
+	decide := ""
+	if n := sum(asked); n > 0 {
+		decide = fmt.Sprintf("; %d for you to decide, below", n)
+	}
+	p.heading("Findings", "%d: %s%s%s", c.Findings, tally(c.FindingsBySeverity, worstFirst()), decide, hidden)
 	p.baseline(d)
+	p.byRule(d, mistakes)
+	if len(quiet) > 0 {
+		p.text(2, "0 found by "+strings.Join(quiet, ", "))
+	}
+	if len(questions) > 0 {
+		p.heading("For you to decide", "%s", tally(asked, worstFirst()))
+		p.byRule(d, questions)
+	}
+}
+
+func worstFirst() []string {
+	out := report.Severities()
+	slices.Reverse(out)
+	return out
+}
+
+func sum(counts map[string]int) (n int) {
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}
+
+// byRule shows a line a rule and examples of the first of each severity.
+func (p *printer) byRule(d *report.Digest, found []report.Rule) {
 	slices.SortStableFunc(found, func(a, b report.Rule) int {
 		return cmp.Or(
 			cmp.Compare(report.SeverityRank(d.Worst(b.Rule)), report.SeverityRank(d.Worst(a.Rule))),
 			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Rule, b.Rule))
 	})
-	for i, r := range found {
-		if i == shownRules {
-			p.line("  and %s more in report.md", count(len(found)-shownRules, "rule"))
-			break
+	shown, more := map[string]int{}, 0
+	for _, r := range found {
+		severity := d.Worst(r.Rule)
+		shown[severity]++
+		n := shown[severity]
+		if n > shownRules {
+			more++
+			continue
 		}
-		examples := shownExamples
-		if len(found) > 3 {
+		examples := 0
+		switch {
+		case len(found) <= 3:
+			examples = shownExamples
+		case n <= explained[severity]:
 			examples = 1
 		}
 		p.rule(d, r, examples)
 	}
-	if len(quiet) > 0 {
-		var names []string
-		for _, r := range quiet {
-			names = append(names, report.Printable(shortRule(r.Rule)))
-		}
-		p.text(2, "0 found by "+strings.Join(names, ", "))
+	if more > 0 {
+		p.line("  and %s more in report.md", count(more, "rule"))
 	}
 }
 
 func shortRule(rule string) string { return strings.TrimPrefix(rule, "reach.") }
 
 func (p *printer) rule(d *report.Digest, r report.Rule, examples int) {
-	worst := report.Severities()
-	slices.Reverse(worst)
 	mixed, n := "", r.Count
 	if found := d.Found[r.Rule]; len(found) > 1 {
 		// The number stands beside the worst severity, and counts only that.
 		milder := maps.Clone(found)
 		delete(milder, d.Worst(r.Rule))
-		mixed, n = " (and "+strings.ReplaceAll(tally(milder, worst), together, " ")+")", found[d.Worst(r.Rule)]
+		mixed, n = " (and "+strings.ReplaceAll(tally(milder, worstFirst()), together, " ")+")", found[d.Worst(r.Rule)]
 	}
 	p.line("  %s %4d  %s%s", p.severity(d.Worst(r.Rule)), n, p.paint(bold, report.Printable(r.Rule)), mixed)
 	for i, f := range d.Examples[r.Rule] {

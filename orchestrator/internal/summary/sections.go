@@ -12,13 +12,16 @@ import (
 // How many lines of a kind the summary shows; the report has the rest.
 const (
 	shownClusters = 10
-	shownRoots    = 12
-	shownTroubled = 5
-	shownRules    = 7
-	shownExamples = 2 // one when there are more than three rules
-	shownKinds    = 8
+	shownRoots    = 8
+	shownTroubled = 3
+	shownRules    = 6 // of each severity
+	shownExamples = 2 // of a rule, when there are three rules at most
+	shownKinds    = 5
 	shownNotes    = 5
 )
+
+// explained is of how many rules of a severity an example is shown.
+var explained = map[string]int{"fatal": 2, "error": 2, "warning": 1}
 
 // The words of the contract in the order in which they are shown.
 var (

@@ -95,11 +95,11 @@ func TestShort(t *testing.T) {
 	for _, want := range []string{
 		"\n  hub-1    hub    (top)",
 		"  and 20 more\n",
-		"18 roots more, with fewer files that are not analysable",
+		"22 roots more, with fewer files that are not analysable",
 		"hub-1            100     71  71%", // the worst row
-		"  and 25 more in kustomizations.jsonl",
-		"and 22 rules more in report.md",
-		"and 12 kinds more",
+		"  and 27 more in kustomizations.jsonl",
+		"and 5 rules more in report.md",
+		"and 15 kinds more",
 		"handling the pack openshift would help most: at most 7 files more analysable",
 		"0 found by flux.rule_0",
 		"abstained because: 1 no_access",
@@ -107,6 +107,40 @@ func TestShort(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(words, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
+// TestEverySeverityIsShown: however many rules find something, none of a milder
+// severity is crowded out, and questions stand apart.
+func TestEverySeverityIsShown(t *testing.T) {
+	d := large()
+	for _, f := range []struct{ rule, severity string }{
+		{"reach.rbac.privileged_subject", "warning"}, {"reach.flux.peer_asymmetry", "info"}, {"reach.image.mutable_tag", "info"},
+	} {
+		d.Census.Rules = append(d.Census.Rules, report.Rule{Rule: f.rule, Severity: f.severity, Count: 1})
+		if err := d.Finding(&report.Finding{Rule: f.rule, Severity: f.severity, Message: "asked: " + f.rule}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := Text(&out, d, Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	mistakes, questions, _ := strings.Cut(text, "\nFor you to decide  1 warning, 2 info\n")
+	_, mistakes, _ = strings.Cut(mistakes, "\nFindings  ")
+	for _, severity := range report.Severities() {
+		if n := strings.Count(mistakes, "\n  "+severity+" "); n != 6 {
+			t.Errorf("%d rules of severity %s are shown", n, severity)
+		}
+	}
+	if !strings.Contains(mistakes, "; 3 for you to decide, below\n") || strings.Contains(mistakes, "privileged_subject") {
+		t.Errorf("questions are not apart:\n%s", text)
+	}
+	for _, rule := range []string{"reach.rbac.privileged_subject", "reach.flux.peer_asymmetry", "reach.image.mutable_tag"} {
+		if !strings.Contains(questions, rule) || !strings.Contains(questions, "asked: "+rule) {
+			t.Errorf("%s is not asked:\n%s", rule, text)
 		}
 	}
 }
