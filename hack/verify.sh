@@ -10,6 +10,11 @@ say() { echo "verify: $*" >&2; status=1; }
 
 before=$(git status --porcelain)
 
+echo "== nothing built is committed"
+# hack/reach.v1.binpb is what the protocol is compared with.
+built=$(git ls-files --eol | awk -F '\t' '$1 ~ /^i\/-text/ { print $2 }' | grep -v -e '^hack/reach.v1.binpb$' -e testdata/ || true)
+[ -z "$built" ] || say "not text, and what is built is not committed:" $built
+
 echo "== protocol"
 sh hack/generate.sh verify || status=1
 

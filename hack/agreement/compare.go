@@ -85,7 +85,7 @@ func (t *tally) objects(name string, got *dump.Build, want []any) {
 	for i, o := range got.Objects {
 		have[i], _ = decode(o.Content)
 		if o.UnknownName {
-			t.reasons["hash of an encrypted input"]++
+			t.reasons["hash that cannot be known"]++
 			want = unhash(want, identify(have[i]).name)
 		}
 		// kustomize takes a null apiVersion for "" or for "null", and a

@@ -85,6 +85,12 @@ func (acc *accumulation) addHashes() error {
 			continue
 		}
 		r := e.own()
+		// Of another kind, which only a patch can have made of it, kustomize hashes its
+		// tree in memory, with the lines and columns on which it happened to be parsed
+		// (upstream: api/hasher, Hash).
+		if k := r.GetKind(); k != "ConfigMap" && k != "Secret" {
+			e.unknownName = true
+		}
 		if e.unknownName {
 			r.StorePreviousId()
 			continue

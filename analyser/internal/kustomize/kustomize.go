@@ -125,7 +125,8 @@ type Object struct {
 	// transformers of each.
 	Steps []Step
 	// UnknownName reports that the name ends in a hash that cannot be
-	// computed (input encrypted or absent): Ref.Name is the part before it.
+	// computed (input encrypted or absent, or a kind that no generator makes):
+	// Ref.Name is the part before it.
 	UnknownName bool
 	// Unknown are scalar nodes (values or keys) of Node whose text depends on
 	// a post-build variable that could not be read, with the variable's name.

@@ -28,7 +28,7 @@ type entry struct {
 	origin  position.Pos
 	written object.Ref
 	steps   []Step
-	// unknownName: the name gets a hash that cannot be computed.
+	// unknownName: the name gets a hash that cannot be known.
 	unknownName bool
 	// touched: a step gave the object a value from a Secret.
 	touched bool
