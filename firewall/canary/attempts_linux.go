@@ -83,8 +83,13 @@ func Opened(file string, flags int) error {
 	return err
 }
 
+// patience is how long a connection may take that nothing forbids: an emulated
+// machine needs seconds where a real one needs microseconds, and an attempt that
+// gives up by itself shows nothing.
+const patience = 30 * time.Second
+
 func dial(network, address string) error {
-	c, err := net.DialTimeout(network, address, time.Second)
+	c, err := net.DialTimeout(network, address, patience)
 	if err == nil {
 		_, err = c.Write([]byte("x"))
 		c.Close()
