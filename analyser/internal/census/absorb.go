@@ -87,13 +87,12 @@ func (w *worklist) declared(o *kustomize.Object) controller.Declared {
 	if d, ok := w.read[o]; ok {
 		return d
 	}
-	var d controller.Declared
 	for _, e := range w.engines {
 		if e.Handles(o.Ref.GroupKind()) {
-			d = e.Read(o)
-			break
+			d := e.Read(o)
+			w.read[o] = d
+			return d
 		}
 	}
-	w.read[o] = d
-	return d
+	return controller.Declared{} // of most objects, and not worth remembering
 }

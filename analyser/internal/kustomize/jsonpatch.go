@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -193,6 +194,9 @@ func stringNode(s string) (*yaml.Node, error) {
 	if isPlain(s) {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: kyaml.NodeTagString, Value: s}, nil
 	}
+	if n := writtenStrings.get(s); n != nil {
+		return n, nil
+	}
 	text, err := kyaml.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -203,7 +207,46 @@ func stringNode(s string) (*yaml.Node, error) {
 	}
 	n := doc.Content[0]
 	n.Line, n.Column = 0, 0
+	writtenStrings.put(s, *n)
 	return n, nil
+}
+
+// writtenStrings remembers how strings are written: the same ones, of a base, pass
+// through the patches of every cluster. It forgets all when it is full.
+var writtenStrings stringNodes
+
+type stringNodes struct {
+	mu    sync.Mutex
+	nodes map[string]yaml.Node
+	size  int
+}
+
+const (
+	maxWritten  = 4 << 20 // bytes of strings, and what an entry costs beside them
+	writtenCost = 300
+)
+
+func (m *stringNodes) get(s string) *yaml.Node {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, ok := m.nodes[s]
+	if !ok {
+		return nil
+	}
+	return &n
+}
+
+func (m *stringNodes) put(s string, n yaml.Node) {
+	cost := 2*len(s) + writtenCost
+	if cost > maxWritten/16 || len(n.Content) > 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.size += cost; m.nodes == nil || m.size > maxWritten {
+		m.nodes, m.size = map[string]yaml.Node{}, cost
+	}
+	m.nodes[strings.Clone(s)] = n
 }
 
 // isPlain reports a word that YAML reads as a string without quotes.

@@ -52,13 +52,7 @@ func reusePairs(from, to *yaml.Node) bool {
 	same := len(from.Content) == len(to.Content)
 	next := 0
 	for i := 0; i+1 < len(to.Content); i += 2 {
-		at := -1
-		for j := next; j+1 < len(from.Content) && j < next+2*reuseWindow; j += 2 {
-			if from.Content[j].Value == to.Content[i].Value {
-				at = j
-				break
-			}
-		}
+		at := keyFrom(from.Content, to.Content[i].Value, next)
 		if at < 0 {
 			same = false
 			continue
@@ -74,4 +68,15 @@ func reusePairs(from, to *yaml.Node) bool {
 		}
 	}
 	return same
+}
+
+// keyFrom looks for a key, from next on and then from the beginning; -1 is none near.
+func keyFrom(content []*yaml.Node, key string, next int) int {
+	pairs := len(content) / 2
+	for step := range min(pairs, reuseWindow) {
+		if at := (next/2 + step) % pairs * 2; content[at].Value == key {
+			return at
+		}
+	}
+	return -1
 }
