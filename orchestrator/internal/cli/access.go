@@ -19,6 +19,7 @@ import (
 
 	"github.com/gitops-reach/reach/orchestrator/internal/facts"
 	"github.com/gitops-reach/reach/orchestrator/internal/observe"
+	"github.com/gitops-reach/reach/orchestrator/internal/report"
 	"github.com/gitops-reach/reach/orchestrator/internal/session"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
@@ -111,7 +112,9 @@ func newAccess(f accessFlags, env map[string]string) (_ *access, err error) {
 		if !namespaceName.MatchString(namespace) {
 			return nil, usagef("--namespace %q: no namespace can have that name", value)
 		}
-		byName[cluster].namespaces = append(byName[cluster].namespaces, namespace)
+		if g := byName[cluster]; !slices.Contains(g.namespaces, namespace) {
+			g.namespaces = append(g.namespaces, namespace)
+		}
 	}
 	if err := a.writable(); err != nil {
 		return nil, err
@@ -203,7 +206,7 @@ func (a *access) read(ctx context.Context, now time.Time, log io.Writer) error {
 		return ctx.Err()
 	}
 	for _, g := range a.grants {
-		fmt.Fprintln(log, g.line())
+		fmt.Fprintln(log, report.Printable(g.line()))
 	}
 	return a.apart(log)
 }
@@ -236,7 +239,7 @@ func (a *access) apart(log io.Writer) error {
 			case g.server.SameAddress(other.server):
 				return usagef("--context gives %s and %s one cluster: name each cluster once", other.cluster, g.cluster)
 			}
-			fmt.Fprintf(log, "%s and %s have the same uids: they are one cluster, or one was restored from the other\n", other.cluster, g.cluster)
+			fmt.Fprintln(log, report.Printable(other.cluster+" and "+g.cluster+" have the same uids: they are one cluster, or one was restored from the other"))
 			break
 		}
 	}

@@ -153,6 +153,27 @@ func TestOneClusterTwice(t *testing.T) {
 	}
 }
 
+// TestNamespaceTwice: a namespace that is named twice is asked for once, and a
+// name that steers a terminal does not.
+func TestNamespaceTwice(t *testing.T) {
+	server, kubeconfig := hub(t)
+	var asked []int
+	for _, namespaces := range [][]string{{"web"}, {"web", "web"}} {
+		args := []string{"census", emptyClone(t), "--out", filepath.Join(t.TempDir(), "out"), "--context", "a\x1b[31mb=jane@corp"}
+		for _, n := range namespaces {
+			args = append(args, "--namespace", "a\x1b[31mb="+n)
+		}
+		before := len(server.Asked())
+		if code, stderr, _ := listening(t, append(noonEnv, "KUBECONFIG="+kubeconfig), args...); code != 0 || strings.Contains(stderr, "\x1b") {
+			t.Errorf("exit code %d: %q", code, stderr)
+		}
+		asked = append(asked, len(server.Asked())-before)
+	}
+	if asked[0] != asked[1] {
+		t.Errorf("%d requests for a namespace, %d when it is named twice", asked[0], asked[1])
+	}
+}
+
 // TestNothingGranted: a server that only says its version was not read.
 func TestNothingGranted(t *testing.T) {
 	_, kubeconfig := hub(t, misbehave.On(func(r *http.Request) bool { return r.URL.Path != "/version" }, misbehave.Forbid()))
