@@ -154,7 +154,7 @@ func (t *tenant) met(hubs map[cluster.Name]bool) bool {
 
 func (t *tenant) index(c *claimant) {
 	controller := controllerOf(c.Object.GroupKind())
-	if !c.HasInventory && t.without[controller] == nil {
+	if !c.HasInventory && c.tried() && t.without[controller] == nil {
 		t.without[controller] = c
 	}
 	if !c.Whole() && t.torn == nil {
@@ -240,6 +240,9 @@ func (t *tenant) verdict(p *observed.Present, at place) Verdict {
 	if t.unknown != nil {
 		return *t.unknown
 	}
+	if c := t.namedWithout(p); c != nil {
+		return Verdict{Abstain, "no_inventory", c.String() + " has no inventory, and the labels of the object name it"}
+	}
 	for _, m := range p.Managers {
 		if c := t.without[m.Name]; c != nil && m.Subresource == "" && !t.ofKnownRelease(p) {
 			return Verdict{Abstain, "no_inventory", c.String() + " has no inventory, and its controller applied the object"}
@@ -262,6 +265,29 @@ func (t *tenant) verdict(p *observed.Present, at place) Verdict {
 		}
 	}
 	return Verdict{Kind: NotIn}
+}
+
+// tried reports a controller object that may have applied something.
+// kustomize-controller notes which revision it attempts before it builds, so that
+// one that still waits for its source or a dependency has done nothing.
+func (c *claimant) tried() bool {
+	return c.Object.GroupKind() != kustomizationKind || c.LastAttempted != "" || c.LastApplied != ""
+}
+
+// namedWithout is the controller object without an inventory that applied p
+// before, by its labels and its managers: one that was made anew may list it yet.
+func (t *tenant) namedWithout(p *observed.Present) *claimant {
+	for _, l := range ownerLabels {
+		name, ns := p.Labels[l.prefix+"/name"], p.Labels[l.prefix+"/namespace"]
+		if name == "" || !appliedBy(p, controllerOf(l.kind)) {
+			continue
+		}
+		c := t.targets[holderAt{t.Name, object.Key{Group: l.kind.Group, Kind: l.kind.Kind, Namespace: ns, Name: name}}]
+		if c != nil && !c.HasInventory {
+			return c
+		}
+	}
+	return nil
 }
 
 // ofKnownRelease reports an object whose release has an inventory. Helm marks
