@@ -1,6 +1,7 @@
 // Command release makes what people download: for Linux and macOS on amd64 and
 // arm64 an archive of both programs with their bills of materials, manual pages
-// and shell completions, and SHA256SUMS over all of them.
+// and shell completions, another of the program that reach oracle starts, and
+// SHA256SUMS over all of them.
 //
 //	go run ./hack/release -version 0.1.0 -o dist
 //
@@ -208,7 +209,44 @@ func (r *release) archive(target string, stdout io.Writer) error {
 		}
 		files = append(files, file{name, mode, content})
 	}
-	name := fmt.Sprintf("reach_%s_%s_%s", r.version, system, machine)
+	platform := fmt.Sprintf("_%s_%s_%s", r.version, system, machine)
+	if err := r.write("reach"+platform, files, stdout); err != nil {
+		return err
+	}
+	files, err = r.oracle(env, dir)
+	if err != nil {
+		return err
+	}
+	return r.write("reach-oracle"+platform, files, stdout)
+}
+
+// oracle builds reach-oracle below dir. It has an archive of its own: kustomize and
+// Flux bring 331 packages, which nobody needs who has no use for reach oracle.
+func (r *release) oracle(env []string, dir string) ([]file, error) {
+	program := filepath.Join(dir, "reach-oracle")
+	if _, err := r.command(env, "go", "build", "-C", "hack/oracle", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags=-s -w", "-o", program, "."); err != nil {
+		return nil, err
+	}
+	if _, err := r.command(nil, "go", "run", "./hack/sbom", program); err != nil {
+		return nil, err
+	}
+	var files []file
+	for name, mode := range map[string]int64{"reach-oracle": 0o755, "reach-oracle.cdx.json": 0o644} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name, mode, content})
+	}
+	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	if err != nil {
+		return nil, err
+	}
+	return append(files, file{"LICENSE", 0o644, license}), nil
+}
+
+// write packs files into an archive of the release.
+func (r *release) write(name string, files []file, stdout io.Writer) error {
 	packed, err := r.pack(name, files)
 	if err != nil {
 		return err

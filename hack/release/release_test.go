@@ -36,7 +36,12 @@ func TestSameBytes(t *testing.T) {
 	if !bytes.Equal(archive, read(t, filepath.Join(second, name+".tar.gz"))) {
 		t.Error("the same commit gives two archives")
 	}
-	if got, want := string(read(t, filepath.Join(first, "SHA256SUMS"))), fmt.Sprintf("%x  %s.tar.gz\n", sha256.Sum256(archive), name); got != want {
+	beside := "reach-oracle_1.2.3_linux_" + runtime.GOARCH
+	oracle := read(t, filepath.Join(first, beside+".tar.gz"))
+	if !bytes.Equal(oracle, read(t, filepath.Join(second, beside+".tar.gz"))) {
+		t.Error("the same commit gives two archives of the oracle")
+	}
+	if got, want := string(read(t, filepath.Join(first, "SHA256SUMS"))), fmt.Sprintf("%x  %s.tar.gz\n%x  %s.tar.gz\n", sha256.Sum256(oracle), beside, sha256.Sum256(archive), name); got != want {
 		t.Errorf("SHA256SUMS is %q, want %q", got, want)
 	}
 	files := unpack(t, archive)
@@ -49,10 +54,22 @@ func TestSameBytes(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for _, program := range []string{"reach", "reach-analyser"} {
-		if err := os.WriteFile(filepath.Join(dir, program), files[name+"/"+program], 0o755); err != nil {
+	for program, content := range map[string][]byte{
+		"reach": files[name+"/reach"], "reach-analyser": files[name+"/reach-analyser"], "reach-oracle": unpack(t, oracle)[beside+"/reach-oracle"],
+	} {
+		if err := os.WriteFile(filepath.Join(dir, program), content, 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// Unpacked beside reach, reach oracle finds it.
+	clone := filepath.Join(dir, "clone")
+	for _, args := range [][]string{{"init", "-q", clone}, {"-C", clone, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "one"}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args[0], err, out)
+		}
+	}
+	if out, err := exec.Command(filepath.Join(dir, "reach"), "oracle", clone).CombinedOutput(); err != nil || !strings.Contains(string(out), "reach.oracle/v1") {
+		t.Errorf("reach oracle: %s (%v)", out, err)
 	}
 	out, err := exec.Command(filepath.Join(dir, "reach"), "version").CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "reach 1.2.3") {

@@ -34,7 +34,7 @@ func Oracle(ctx context.Context, program, repository string, request []byte, env
 		program = filepath.Join(filepath.Dir(beside), oracleProgram)
 	}
 	if _, err := os.Stat(program); err != nil {
-		return nil, fmt.Errorf("there is no %s: it is a program of its own that make oracle puts beside reach; name another place with --renderer", program)
+		return nil, fmt.Errorf("there is no %s: it is a program of its own; put that of the archive reach-oracle of the same release beside reach, or run make oracle in the source, or name its place with --renderer", program)
 	}
 	cmd := exec.CommandContext(ctx, program, repository)
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "SYSTEMROOT"} {
