@@ -73,7 +73,7 @@ browser: ## what the tests of report.html need: Chromium and axe-core
 	sh hack/browser/setup.sh
 
 .PHONY: test
-test: build oracle canary browser strace live-programs ## every test, against real clusters too
+test: build oracle canary browser strace pre-commit live-programs ## every test, against real clusters too
 	$(GO) vet ./...
 	$(GO) test -timeout=40m ./...
 	cd hack/agreement && $(GO) vet . && $(GO) test .
@@ -86,6 +86,10 @@ strace: # what hack/strace needs; without it that test is skipped, and says so
 .PHONY: live-programs
 live-programs: # API server, kubectl and Flux's controllers, built once; takes ten minutes and more
 	$(GO) run ./hack/live build
+
+.PHONY: pre-commit
+pre-commit: # what a test of hack/hook needs; without it that test is skipped, and says so
+	@command -v pre-commit >/dev/null || apt-get install -y -qq pre-commit >/dev/null 2>&1 || echo "pre-commit is not there: its test is skipped"
 
 .PHONY: live
 live: live-programs ## the tests against real hubs and spokes alone (hack/live/README.md)

@@ -21,16 +21,14 @@ func TestDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	var hooks []struct {
-		ID             string   `json:"id"`
-		Name           string   `json:"name"`
-		Description    string   `json:"description"`
-		Entry          string   `json:"entry"`
-		Language       string   `json:"language"`
-		Files          string   `json:"files"`
-		PassFilenames  *bool    `json:"pass_filenames"`
-		RequireSerial  bool     `json:"require_serial"`
-		Stages         []string `json:"stages"`
-		MinimumVersion string   `json:"minimum_pre_commit_version"`
+		ID            string `json:"id"`
+		Name          string `json:"name"`
+		Description   string `json:"description"`
+		Entry         string `json:"entry"`
+		Language      string `json:"language"`
+		Files         string `json:"files"`
+		PassFilenames *bool  `json:"pass_filenames"`
+		RequireSerial bool   `json:"require_serial"`
 	}
 	if err := yaml.UnmarshalStrict(text, &hooks); err != nil {
 		t.Fatal(err)
