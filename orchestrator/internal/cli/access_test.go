@@ -109,6 +109,12 @@ func TestAccess(t *testing.T) {
 	if diff := cmp.Diff(told, again, protocmp.Transform()); diff != "" {
 		t.Errorf("from the file: %s", diff)
 	}
+	if strings.Contains(stderr, "more than once") {
+		t.Errorf("one file: %s", stderr)
+	}
+	if _, stderr, _ := listening(t, noonEnv, "census", repo, "--out", filepath.Join(dir, "three"), "--facts", saved, "--facts", saved); !strings.Contains(stderr, "facts: prod-eu was read more than once") {
+		t.Errorf("a file that is named twice: %s", stderr)
+	}
 	if out, err := exec.Command("diff", "-r", filepath.Join(dir, "one"), filepath.Join(dir, "two")).CombinedOutput(); err != nil {
 		t.Errorf("the reports differ: %s", out)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -335,8 +336,14 @@ func (c *census) tell(ctx context.Context, a analyser) error {
 	if !ok {
 		return errors.New("this analyser takes no facts about clusters")
 	}
+	readings := map[string]int{}
 	told, err := taker.Facts(ctx, func(to func(*reachv1.Fact) error) error {
-		yield := func(f *reachv1.Fact) error { return to(withoutContext(f)) }
+		yield := func(f *reachv1.Fact) error {
+			if f.GetAccess() != nil {
+				readings[f.GetCluster()]++
+			}
+			return to(withoutContext(f))
+		}
 		for _, file := range c.flags.facts {
 			if err := facts.ReadFile(file, yield); err != nil {
 				return err
@@ -346,6 +353,11 @@ func (c *census) tell(ctx context.Context, a analyser) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(readings)) {
+		if readings[cluster] > 1 {
+			fmt.Fprintln(c.err, "facts:", report.Printable(cluster)+" was read more than once: what was there the first time is told as well, though it may be gone")
+		}
 	}
 	for _, p := range told.GetProblems() {
 		fmt.Fprintln(c.err, "facts:", p)
