@@ -35,10 +35,11 @@ release: ## archives for Linux and macOS with checksums in DIST=dist, the same b
 	$(GO) run ./hack/release -version $(VERSION) -o $(DIST)
 
 .PHONY: image
-image: ## the container image of what make release built, where docker or buildah is
+image: ## the container image of what make release built: by buildah or docker, else as an OCI archive in DIST
 	@if command -v buildah >/dev/null; then buildah build --timestamp "$$(git log -1 --format=%ct)" -f hack/image/Containerfile -t reach:$(VERSION) $(DIST); \
 	elif docker info >/dev/null 2>&1; then docker build --build-arg TARGETARCH=$$($(GO) env GOARCH) -f hack/image/Containerfile -t reach:$(VERSION) $(DIST); \
-	else echo "image: there is neither buildah nor a docker daemon; hack/image/Containerfile is the definition" >&2; exit 1; fi
+	else $(GO) run ./hack/image -version $(VERSION) -created "$$(git log -1 --format=%ct)" -o $(DIST)/reach_$(VERSION)_image.tar $(DIST) && \
+		echo "$(DIST)/reach_$(VERSION)_image.tar: an OCI archive on no base, for podman load or skopeo copy"; fi
 
 .PHONY: canary
 canary: ## bin/reach-analyser-canary, which tries what the seal refuses
