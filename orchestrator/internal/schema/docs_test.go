@@ -14,11 +14,19 @@ import (
 func docs(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "report", "schema.go"), nil, parser.ParseComments)
+	names, err := filepath.Glob(filepath.Join("..", "report", "schema*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, declaration := range file.Decls {
+	var declarations []ast.Decl
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		declarations = append(declarations, file.Decls...)
+	}
+	for _, declaration := range declarations {
 		general, ok := declaration.(*ast.GenDecl)
 		if !ok || general.Tok != token.TYPE {
 			continue
