@@ -130,6 +130,9 @@ func problems(t *testing.T, image []byte) (out []string) {
 		if err != nil || digest(plain) != config.RootFS.DiffIDs[0] {
 			wrong("the layer is another one (%v)", err)
 		}
+		if !bytes.HasSuffix(plain, make([]byte, 1024)) {
+			wrong("the layer does not end as archives do")
+		}
 		content, headers := unpack(t, plain)
 		for name, h := range headers {
 			if h.Uid != 0 || h.Gid != 0 || h.Mode&0o022 != 0 && name != "tmp/" {

@@ -171,7 +171,9 @@ func (l *layout) layer(dir string) ([]byte, error) {
 		}
 		err = errors.Join(err, entry("usr/bin/"+name, 0o555, program))
 	}
-	return out.Bytes(), errors.Join(err, w.Close())
+	// The end of the archive is written by Close.
+	err = errors.Join(err, w.Close())
+	return out.Bytes(), err
 }
 
 func digest(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
