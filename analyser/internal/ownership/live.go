@@ -244,7 +244,7 @@ func (t *tenant) verdict(p *observed.Present, at place) Verdict {
 		return Verdict{Abstain, "no_inventory", c.String() + " has no inventory, and the labels of the object name it"}
 	}
 	for _, m := range p.Managers {
-		if c := t.without[m.Name]; c != nil && m.Subresource == "" && !t.ofKnownRelease(p) {
+		if c := t.without[m.Name]; c != nil && m.Subresource == "" && !t.ofKnownRelease(p) && !t.ofKnownSync(p) {
 			return Verdict{Abstain, "no_inventory", c.String() + " has no inventory, and its controller applied the object"}
 		}
 	}
@@ -288,6 +288,18 @@ func (t *tenant) namedWithout(p *observed.Present) *claimant {
 		}
 	}
 	return nil
+}
+
+// ofKnownSync reports an object that another Kustomization applied last than one
+// without an inventory (namedWithout has those): kustomize-controller labels what
+// it applies, each time, with the Kustomization that it applies it for.
+func (t *tenant) ofKnownSync(p *observed.Present) bool {
+	name, ns := p.Labels[kustomizeGroup+"/name"], p.Labels[kustomizeGroup+"/namespace"]
+	if name == "" || !appliedBy(p, controllerOf(kustomizationKind)) {
+		return false
+	}
+	_, known := t.labelled(object.Key{Group: kustomizeGroup, Kind: kustomizationKind.Kind, Namespace: ns, Name: name})
+	return known
 }
 
 // ofKnownRelease reports an object whose release has an inventory. Helm marks
