@@ -140,7 +140,8 @@ func (t *tenant) helm(p *observed.Present) (Maker, string, string, bool) {
 	if name == "" {
 		return Helm, "", "the field manager of Helm", true
 	}
-	for _, c := range t.releasesIn(name, ns) {
+	if of := t.releasesIn(name, ns); len(of) > 0 {
+		c := of[0]
 		if c.HasInventory && hook == "" && p.Object.Kind != "CustomResourceDefinition" {
 			return Leftover, c.String(), evidence + "; the release is that of " + c.String() + ", whose inventory does not list it", true
 		}
