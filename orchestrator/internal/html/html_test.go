@@ -161,8 +161,10 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 // TestEmptyCensus: a census of nothing is a page as well.
 func TestEmptyCensus(t *testing.T) {
 	header := report.Header{Names: "alias", Repository: "r", Commit: "c"}
-	page := render(t, []any{&header, &report.Census{Header: header}})
-	for _, want := range []string{"No root is known", "No cluster is known", "0 of 0 files"} {
+	page := render(t, []any{&header, &report.Census{
+		Header: header, ProposedRoots: []report.ProposedRoot{{Cluster: "hub", Path: "clusters/b", Reason: "12 manifests"}},
+	}})
+	for _, want := range []string{"No root is known", "No cluster is known", "0 of 0 files", "<code>--root hub=clusters/b</code>: 12 manifests"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
