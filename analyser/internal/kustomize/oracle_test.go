@@ -168,7 +168,7 @@ var causes = map[string][]string{
 	codeNotAnObject:      {"missing metadata.name", "missing kind", "missing Resource metadata", "expected array in", "wrong node kind: expected MappingNode"},
 	codeDuplicateID:      {"already registered id", "ID conflict", "behavior must be merge or replace", "id matched", "multiple objects"},
 	codeNoMatch:          {"no resource matches", "failed to find unique target", "does not match a config", "no matches for Id", "multiple matches"},
-	codeBadPatch:         {"patch", "Patch", "PATCH", "error parsing regexp", "merge", "wrong node kind", "operation", "Unexpected kind", "error in remove", "doc is missing"},
+	codeBadPatch:         {"patch", "Patch", "PATCH", "error parsing regexp", "merge", "wrong node kind", "operation", "Unexpected kind", "error in remove", "doc is missing", "nil pointer dereference"},
 	codeOutside:          {"file does not exist", "cannot be absolute", "must build at directory", "is absolute"},
 	codeCycle:            {"cycle detected"},
 	codeComponentKind:    {"expected kind"},
