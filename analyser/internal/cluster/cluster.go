@@ -213,16 +213,9 @@ func everywhere(provider, place string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsGlobalUnicast() && !ip.IsPrivate()
 	}
-	_, last, dotted := cutLast(host, ".")
-	return dotted && !slices.Contains([]string{"svc", "local", "localdomain", "localhost", "internal", "lan", "arpa", "home", "corp", "intranet"}, last)
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+	dot := strings.LastIndexByte(host, '.')
+	last := host[dot+1:]
+	return dot >= 0 && !slices.Contains([]string{"svc", "local", "localdomain", "localhost", "internal", "lan", "arpa", "home", "corp", "intranet"}, last)
 }
 
 func matches(pattern, s string) bool { return pattern == "" || pattern == s }

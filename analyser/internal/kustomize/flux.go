@@ -81,9 +81,10 @@ func (b *Builder) fluxKfile(dir string, o *Overlay) *kfile {
 	return f
 }
 
-// reread is what kustomize reads when it is given a kustomization file as YAML, and nil
-// when something could come back as something else: text on the way through YAML,
-// which is a good part of small builds, numbers, and whatever is not plain ASCII.
+// reread is what kustomize reads when it is given a kustomization file as YAML, without
+// the way through YAML, which is a good part of small builds; nil when something could
+// come back from there as something else: values of charts, and text that is not plain
+// (plainJSON).
 func reread(k *types.Kustomization) *types.Kustomization {
 	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
 		return nil // values of any type

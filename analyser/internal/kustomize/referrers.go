@@ -138,8 +138,7 @@ func (r *renames) space(from *named, also map[string]bool, ns string) (original,
 	return original, current
 }
 
-// seen are the objects to which an object may refer at all, some perhaps twice
-// (upstream: resWrangler.SubsetThatCouldBeReferencedByResource).
+// seen are the objects that are visible to one, some perhaps twice.
 func (r *renames) seen(from *named, also map[string]bool) []*spaces {
 	if from.cur.IsClusterScoped() {
 		return []*spaces{r.everywhere}
@@ -173,12 +172,12 @@ func (r *renames) all(from *named, also map[string]bool) *candidates {
 		}
 		group[ns] = list
 	}
-	var visible []int
+	var found []int
 	for _, s := range r.seen(from, also) {
-		visible = append(visible, s.objects...)
+		found = append(found, s.objects...)
 	}
-	slices.Sort(visible)
-	for _, i := range slices.Compact(visible) {
+	slices.Sort(found)
+	for _, i := range slices.Compact(found) {
 		o := &r.objects[i]
 		if o.renamed {
 			c.all = append(c.all, o.entry.res)

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 )
 
 // Schema names the format of a mapping file.
@@ -29,22 +30,19 @@ type document struct {
 
 // Load reads a mapping file. A file that does not exist is an empty mapping.
 func Load(name string) (Mapping, error) {
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, large, err := bounded.ReadFile(name, "the alias file", maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return Mapping{}, nil
-	}
-	if err != nil {
-		return Mapping{}, fmt.Errorf("reading the alias file: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return Mapping{}, fmt.Errorf("reading the alias file: %w", err)
+	case err != nil:
+		return Mapping{}, err
+	case large:
+		return Mapping{}, fmt.Errorf("%s: larger than %d bytes, so not an alias file that reach wrote: move it away to start afresh", name, maxFile)
 	}
 	var d document
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil || len(data) > maxFile || decoder.More() {
+	if err := decoder.Decode(&d); err != nil || decoder.More() {
 		line := bytes.Count(data[:min(int(decoder.InputOffset()), len(data))], []byte("\n")) + 1
 		return Mapping{}, fmt.Errorf("%s:%d: not an alias file that reach wrote: mend it, or move it away to start afresh", name, line)
 	}

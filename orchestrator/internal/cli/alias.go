@@ -58,11 +58,7 @@ json the alias file as it is.`,
 			if format != "text" && format != "json" {
 				return usagef("--format %q is none of text, json", format)
 			}
-			file, err := aliasFile(args[0])
-			if err != nil {
-				return err
-			}
-			mapping, err := alias.Open(file)
+			file, mapping, err := openAliases(args[0])
 			if err != nil {
 				return err
 			}
@@ -105,21 +101,15 @@ NEW must be no alias of another name and hold no real name.`,
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			var out []string
-			if file, err := aliasFile(args[0]); err == nil && len(args) == 1 {
-				if mapping, err := alias.Open(file); err == nil {
-					for _, n := range mapping.Names() {
-						out = append(out, n.Alias)
-					}
+			if _, mapping, err := openAliases(args[0]); err == nil && len(args) == 1 {
+				for _, n := range mapping.Names() {
+					out = append(out, n.Alias)
 				}
 			}
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			file, err := aliasFile(args[0])
-			if err != nil {
-				return err
-			}
-			mapping, err := alias.Open(file)
+			file, mapping, err := openAliases(args[0])
 			if err != nil {
 				return err
 			}
@@ -177,11 +167,7 @@ Exit codes: 0 clean, 1 could not tell, 2 usage, 3 a real name was found.`,
 			if names != "alias" && names != "real" {
 				return usagef("--names %q is none of alias, real", names)
 			}
-			file, err := aliasFile(args[0])
-			if err != nil {
-				return err
-			}
-			mapping, err := alias.Open(file)
+			file, mapping, err := openAliases(args[0])
 			if err != nil {
 				return err
 			}
@@ -256,12 +242,12 @@ func showLeaks(s streams, r leak.Result, mapping alias.Mapping, real bool) error
 	if rewritten {
 		fmt.Fprintln(&out, "Paths are written with aliases, too; --names real shows them as they are.")
 	}
-	verdict := fmt.Sprintf("%s: no real name (%s)", plural(r.Files, "file"), plural(len(mapping.Names()), "name"))
+	verdict := fmt.Sprintf("%s: no real name (%s)", report.Plural(r.Files, "file"), report.Plural(len(mapping.Names()), "name"))
 	switch {
 	case len(r.Leaks) > 0:
-		verdict = fmt.Sprintf("%s looked at: %s with real names", plural(r.Files, "file"), plural(files, "file"))
+		verdict = fmt.Sprintf("%s looked at: %s with real names", report.Plural(r.Files, "file"), report.Plural(files, "file"))
 	case len(r.Unclear) > 0:
-		verdict = fmt.Sprintf("%s looked at: no real name, but %s not looked at", plural(r.Files, "file"), plural(len(r.Unclear), "path"))
+		verdict = fmt.Sprintf("%s looked at: no real name, but %s not looked at", report.Plural(r.Files, "file"), report.Plural(len(r.Unclear), "path"))
 	}
 	fmt.Fprintln(&out, verdict)
 	if _, err := io.WriteString(s.out, wrapped(out.String(), s.width())); err != nil {
@@ -276,11 +262,13 @@ func showLeaks(s streams, r leak.Result, mapping alias.Mapping, real bool) error
 	return nil
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// openAliases opens the alias file that a path means.
+func openAliases(path string) (file string, mapping alias.Mapping, err error) {
+	if file, err = aliasFile(path); err != nil {
+		return "", alias.Mapping{}, err
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	mapping, err = alias.Open(file)
+	return file, mapping, err
 }
 
 // aliasFile is the alias file that a path means: itself, or that of a report

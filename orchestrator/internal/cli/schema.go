@@ -31,7 +31,7 @@ its $id.`,
 		Args: arguments(1, "a kind of file, for example reach schema config"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
-				names = nil
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},

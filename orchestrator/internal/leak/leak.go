@@ -12,13 +12,13 @@ package leak
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/alias"
+	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 )
 
@@ -170,16 +170,11 @@ func (s Search) file(r *Result, path string) {
 }
 
 func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
+	data, large, err := bounded.ReadFile(path, "a file", maxFile)
+	switch {
+	case err != nil:
 		return nil, cause(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, cause(err)
-	}
-	if len(data) > maxFile {
+	case large:
 		return nil, errLarge
 	}
 	return data, nil

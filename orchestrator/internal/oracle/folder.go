@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 )
 
 // Spokes names the cluster behind a kubeConfig reference of an object on a
@@ -132,16 +133,11 @@ type kubeConfigSpec struct {
 }
 
 func readRendering(file string) (rendering, error) {
-	f, err := os.Open(file)
+	data, large, err := bounded.ReadFile(file, "the oracle", maxFile)
 	if err != nil {
-		return rendering{}, fmt.Errorf("reading the oracle: %w", err)
+		return rendering{}, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return rendering{}, fmt.Errorf("reading the oracle: %w", err)
-	}
-	if len(data) > maxFile {
+	if large {
 		return rendering{}, &Error{File: file, Message: fmt.Sprintf("larger than %d bytes", maxFile)}
 	}
 	if len(bytes.TrimSpace(data)) == 0 {

@@ -24,13 +24,13 @@ func (r *RevisionState) Words() string {
 	case r.State == "" || all == 0:
 		return ""
 	case r.Current == all:
-		return fmt.Sprintf("reconciles the commit that was read (%s)", plural(all, "Kustomization"))
+		return fmt.Sprintf("reconciles the commit that was read (%s)", Plural(all, "Kustomization"))
 	case r.Unknown == all:
-		return fmt.Sprintf("reconciles a revision that is not known (%s)", plural(all, "Kustomization"))
+		return fmt.Sprintf("reconciles a revision that is not known (%s)", Plural(all, "Kustomization"))
 	case r.Differs == all:
 		return fmt.Sprintf("does not reconcile the commit that was read: %s", r.applied())
 	}
-	parts := []string{fmt.Sprintf("%d of %s reconcile the commit that was read", r.Current, plural(all, "Kustomization"))}
+	parts := []string{fmt.Sprintf("%d of %s reconcile the commit that was read", r.Current, Plural(all, "Kustomization"))}
 	if r.Differs > 0 {
 		parts = append(parts, fmt.Sprintf("%d another revision", r.Differs))
 	}
@@ -143,7 +143,8 @@ func (o *LiveObject) Ref() string {
 // shown.
 var Makers = []string{"flux", "owner", "flux_leftover", "helm", "argocd", "sveltos", "kubectl", "ci", "controller", "unknown", "system"}
 
-func plural(n int, noun string) string {
+// Plural is a number with its noun, which takes a plain s: "1 file", "3 files".
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

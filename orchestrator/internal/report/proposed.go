@@ -5,15 +5,6 @@ import (
 	"strings"
 )
 
-// ProposedRoot is a directory of which nothing says that a cluster reconciles
-// itself from it.
-type ProposedRoot struct {
-	// Cluster is a name made of the path.
-	Cluster string `json:"cluster"`
-	Path    string `json:"path"`
-	Reason  string `json:"reason"`
-}
-
 // Flag declares the root on a command line, quoted for a POSIX shell.
 func (p ProposedRoot) Flag() string {
 	value := Printable(p.Cluster) + "=" + cmp.Or(Printable(p.Path), ".")

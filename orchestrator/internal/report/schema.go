@@ -246,6 +246,15 @@ type Root struct {
 	DeclaredLine int    `json:"declared_line"`
 }
 
+// ProposedRoot is a directory of which nothing says that a cluster reconciles
+// itself from it.
+type ProposedRoot struct {
+	// Cluster is a name made of the path.
+	Cluster string `json:"cluster"`
+	Path    string `json:"path"`
+	Reason  string `json:"reason"`
+}
+
 // Counts of everything.
 type Counts struct {
 	FilesInCommit int `json:"files_in_commit"`

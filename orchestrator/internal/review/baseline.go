@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 	"github.com/gitops-reach/reach/orchestrator/internal/sarif"
 )
@@ -44,16 +45,11 @@ func LoadBaseline(name string) (*Baseline, error) {
 		}
 		return b, nil
 	}
-	f, err := os.Open(name)
+	data, large, err := bounded.ReadFile(name, "the baseline", maxBaseline)
 	if err != nil {
-		return nil, fmt.Errorf("reading the baseline: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBaseline+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the baseline: %w", err)
-	}
-	if len(data) > maxBaseline {
+	if large {
 		return nil, fmt.Errorf("the baseline %s is larger than %d bytes", name, maxBaseline)
 	}
 	b, line, err := parse(data)

@@ -92,7 +92,7 @@ func (p *printer) byRule(d *report.Digest, found []report.Rule) {
 		p.rule(d, r, examples)
 	}
 	if more > 0 {
-		p.line("  and %s more in report.md", count(more, "rule"))
+		p.line("  and %s more in report.md", report.Plural(more, "rule"))
 	}
 }
 
@@ -150,7 +150,7 @@ func (p *printer) baseline(d *report.Digest) {
 		if b.Commit != "" {
 			of = " of " + short(b.Commit)
 		}
-		p.text(2, fmt.Sprintf("only what is new since the baseline%s; %d of its %s gone", of, b.Gone, count(b.Findings, "finding")+are(b.Findings)))
+		p.text(2, fmt.Sprintf("only what is new since the baseline%s; %d of its %s gone", of, b.Gone, report.Plural(b.Findings, "finding")+are(b.Findings)))
 	}
 	// Files know the day of the commit; a reader also wants to know what has
 	// expired since.
@@ -165,7 +165,7 @@ func (p *printer) baseline(d *report.Digest) {
 		}
 	}
 	if since > 0 {
-		p.text(2, fmt.Sprintf("%s expired between %s, as of which this was judged, and today: see --as-of", count(since, "suppression"), review.AsOf))
+		p.text(2, fmt.Sprintf("%s expired between %s, as of which this was judged, and today: see --as-of", report.Plural(since, "suppression"), review.AsOf))
 	}
 }
 

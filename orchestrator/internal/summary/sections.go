@@ -37,7 +37,7 @@ func (p *printer) clusters(d *report.Digest) {
 	var parts []string
 	for _, role := range []string{"hub", "spoke", "cluster"} {
 		if roles[role] > 0 {
-			parts = append(parts, count(roles[role], role))
+			parts = append(parts, report.Plural(roles[role], role))
 		}
 	}
 	if len(parts) == 0 {
@@ -137,9 +137,9 @@ func landed(by map[string]int) string {
 
 func (p *printer) coverage(d *report.Digest) {
 	c := d.Census.Counts
-	share := fmt.Sprintf("%d of %s analysable (%d %%)", c.Analysable, count(c.Files, "file"), report.Percent(c.Analysable, c.Files))
+	share := fmt.Sprintf("%d of %s analysable (%d %%)", c.Analysable, report.Plural(c.Files, "file"), report.Percent(c.Analysable, c.Files))
 	p.heading("Coverage", "%s, %d seen but not analysed, %d unresolved, %d uncovered; %s among them",
-		share, c.SeenNotAnalysed, c.Unresolved, c.Uncovered, count(c.RenderInputs, "render input"))
+		share, c.SeenNotAnalysed, c.Unresolved, c.Uncovered, report.Plural(c.RenderInputs, "render input"))
 	if len(d.Rows) == 0 {
 		return
 	}
@@ -157,7 +157,7 @@ func (p *printer) coverage(d *report.Digest) {
 	}
 	t.print(p, 2)
 	if more := len(d.Rows) - shownRoots; more > 0 {
-		p.line("  and %s more, with fewer files that are not analysable, in coverage.jsonl", count(more, "root"))
+		p.line("  and %s more, with fewer files that are not analysable, in coverage.jsonl", report.Plural(more, "root"))
 	}
 	if c.SeenNotAnalysed > 0 {
 		p.text(2, "seen only: placed, but of a kind that no pack handles (below)")
@@ -200,9 +200,9 @@ func (p *printer) placements(d *report.Digest) {
 
 func have(n int, noun string) string {
 	if n == 1 {
-		return count(n, noun) + " has"
+		return report.Plural(n, noun) + " has"
 	}
-	return count(n, noun) + " have"
+	return report.Plural(n, noun) + " have"
 }
 
 func (p *printer) kustomizations(d *report.Digest) {
@@ -212,7 +212,7 @@ func (p *printer) kustomizations(d *report.Digest) {
 		return
 	}
 	p.heading("Kustomizations", "%d: %s; %s, %s", c.Kustomizations, tally(c.KustomizationsByState, states),
-		count(c.HelmReleases, "HelmRelease"), count(c.Objects, "object"))
+		report.Plural(c.HelmReleases, "HelmRelease"), report.Plural(c.Objects, "object"))
 	for i, k := range d.Troubled {
 		if i == shownTroubled {
 			break
@@ -264,15 +264,15 @@ func (p *printer) notAnalysed(d *report.Digest) {
 		return
 	}
 	names := byCount(kinds)
-	p.heading("Not analysed", "%s of %s that no pack handles", count(objects, "object"), count(len(names), "kind"))
+	p.heading("Not analysed", "%s of %s that no pack handles", report.Plural(objects, "object"), report.Plural(len(names), "kind"))
 	more := ""
 	if len(names) > shownKinds {
-		more = fmt.Sprintf(", and %s more", count(len(names)-shownKinds, "kind"))
+		more = fmt.Sprintf(", and %s more", report.Plural(len(names)-shownKinds, "kind"))
 		names = names[:shownKinds]
 	}
 	p.text(2, report.Printable(tally(kinds, names))+more)
 	if best != nil {
-		p.text(2, fmt.Sprintf("handling the pack %s would help most: at most %s more analysable", report.Printable(best.Name), count(best.Files, "file")))
+		p.text(2, fmt.Sprintf("handling the pack %s would help most: at most %s more analysable", report.Printable(best.Name), report.Plural(best.Files, "file")))
 	}
 }
 

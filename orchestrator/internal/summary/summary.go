@@ -162,7 +162,7 @@ func Age(d time.Duration) string {
 	return ago(int(d.Hours()/24/365.25), "year")
 }
 
-func ago(n int, unit string) string { return count(n, unit) + " ago" }
+func ago(n int, unit string) string { return report.Plural(n, unit) + " ago" }
 
 func (p *printer) seal(walls []report.Wall) {
 	var stand []string

@@ -9,14 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// count is a number with its noun, which takes a plain s: "1 file", "3 files".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // byCount lists the keys of counts, the largest first, equal ones by name.
 func byCount(counts map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
