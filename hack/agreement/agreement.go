@@ -155,6 +155,12 @@ func (w *work) syncs(reply *dump.Reply, sum *tally, indices []int) error {
 			sum.unresolved("artifact with unknown parts")
 			continue
 		}
+		if s.Blocked && len(build.Unknown) == 0 && clusters[s.Cluster].lacks(s.Object, s.Namespace) {
+			// The analyser takes what git says for the best that is known; nothing of
+			// it is an object that lands.
+			sum.unresolved("variables of an object that may not arrive")
+			continue
+		}
 		key, object := clusters.key(reply, s)
 		key = fmt.Sprint(key, s.ViewKey, s.Build)
 		if compared[key] {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,13 +64,23 @@ func (s state) text(object json.RawMessage, namespace string) string {
 	return out.String()
 }
 
+// lacks reports a source of variables that does not land on the cluster.
+func (s state) lacks(object json.RawMessage, namespace string) bool {
+	return slices.ContainsFunc(spec(object).PostBuild.SubstituteFrom, func(r variableSource) bool {
+		_, ok := s[r.Kind+"/"+namespace+"/"+r.Name]
+		return !ok
+	})
+}
+
+type variableSource struct {
+	Kind, Name string
+	Optional   bool
+}
+
 type kustomizationSpec struct {
 	PostBuild struct {
 		Substitute     map[string]string
-		SubstituteFrom []struct {
-			Kind, Name string
-			Optional   bool
-		}
+		SubstituteFrom []variableSource
 	}
 }
 
