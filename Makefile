@@ -17,7 +17,7 @@ help: ## list the targets
 .PHONY: build
 build: ## bin/reach and bin/reach-analyser
 	$(GO) run ./hack/seal -o $(BIN)/reach-analyser
-	$(GO) build -ldflags "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/launch.linkedDigest=$$(sha256sum $(BIN)/reach-analyser | cut -d' ' -f1)" -o $(BIN)/reach ./orchestrator
+	$(GO) build -ldflags "-s -w $$($(GO) run ./hack/seal -pin $(BIN)/reach-analyser)" -o $(BIN)/reach ./orchestrator
 
 .PHONY: oracle
 oracle: ## bin/reach-oracle, which reach oracle starts

@@ -27,6 +27,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gitops-reach/reach/firewall/digest"
 )
 
 func main() {
@@ -117,12 +119,11 @@ func build(dir string) error {
 				return err
 			}
 		}
-		digest, err := digest(filepath.Join(to, "reach-analyser"))
+		pin, err := digest.LinkerFlags(filepath.Join(to, "reach-analyser"))
 		if err != nil {
 			return err
 		}
-		link := "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/launch.linkedDigest=" + digest
-		if err := command(env, "go", "build", "-trimpath", "-ldflags", link, "-o", filepath.Join(to, "reach"), "./orchestrator"); err != nil {
+		if err := command(env, "go", "build", "-trimpath", "-ldflags", "-s -w "+pin, "-o", filepath.Join(to, "reach"), "./orchestrator"); err != nil {
 			return err
 		}
 	}
@@ -159,7 +160,7 @@ func census(dir string) (map[string]string, error) {
 	}
 	sums := map[string]string{}
 	for _, f := range files {
-		if sums[filepath.Base(f)], err = digest(f); err != nil {
+		if sums[filepath.Base(f)], err = sumOf(f); err != nil {
 			return nil, err
 		}
 	}

@@ -60,7 +60,7 @@ func archive(w io.Writer, folder string) error {
 	return errors.Join(err, put("TRAILER!!!", 0, nil))
 }
 
-func digest(file string) (string, error) {
+func sumOf(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err

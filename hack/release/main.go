@@ -28,6 +28,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gitops-reach/reach/firewall/digest"
 )
 
 // targets are the platforms of a release.
@@ -187,13 +189,12 @@ func (r *release) archive(target string, stdout io.Writer) error {
 	} else if err := r.build(env, analyser, "-s -w -X github.com/gitops-reach/reach/analyser/internal/serve.Version="+r.version, "./analyser"); err != nil {
 		return err
 	}
-	linked, err := os.ReadFile(analyser)
+	pin, err := digest.LinkerFlags(analyser)
 	if err != nil {
 		return err
 	}
-	sum := fmt.Sprintf("%x", sha256.Sum256(linked))
 	reach := filepath.Join(dir, "reach")
-	settings := "-s -w -X github.com/gitops-reach/reach/orchestrator/internal/launch.linkedDigest=" + sum +
+	settings := "-s -w " + pin +
 		" -X github.com/gitops-reach/reach/orchestrator/internal/cli.version=" + r.version
 	if err := r.build(env, reach, settings, "./orchestrator"); err != nil {
 		return err

@@ -6,7 +6,10 @@
 //
 // The binary is audited (firewall/policy/symbols.txt) before it gets its name: one
 // that holds more than it should is an error and is not left behind. That is
-// why the analyser may say of itself that its symbols were audited.
+// why the analyser may say of itself that its symbols were audited. What reach is
+// linked with, so that it starts this binary and no other, is printed by
+//
+//	go run ./hack/seal -pin bin/reach-analyser
 //
 // Two places keep dialers and resolvers alive in a program that never dials:
 // the default HTTP client of the standard library, and the DNS resolver that
@@ -31,6 +34,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gitops-reach/reach/firewall/digest"
 	"github.com/gitops-reach/reach/firewall/imports"
 	"github.com/gitops-reach/reach/firewall/symbols"
 )
@@ -49,7 +53,16 @@ func run(args []string, stdout io.Writer) error {
 	canary := flags.Bool("canary", false, "build the analyser that tries what the seal refuses, which no audit lets pass")
 	version := flags.String("version", "", "`version` that the analyser says it is")
 	strip := flags.Bool("s", false, "leave out the symbol table")
+	pin := flags.String("pin", "", "only print what the linker of reach is told for it to start `file` and no other")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *pin != "" {
+		settings, err := digest.LinkerFlags(*pin)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(stdout, settings)
 		return err
 	}
 	b := build{root: *root, dir: "build/seal", canary: *canary}

@@ -17,11 +17,11 @@ func TestSameBytes(t *testing.T) {
 	}
 	first := source(t, "a")
 	second := source(t, filepath.Join("some", "deeper folder", "b"))
-	want := digest(t, first)
-	if got := digest(t, first); got != want {
+	want := sumOf(t, first)
+	if got := sumOf(t, first); got != want {
 		t.Errorf("built twice in one folder: %s and %s", want, got)
 	}
-	if got := digest(t, second); got != want {
+	if got := sumOf(t, second); got != want {
 		t.Errorf("built in two folders: %s and %s", want, got)
 	}
 	main := filepath.Join(second, "analyser/main.go")
@@ -32,13 +32,13 @@ func TestSameBytes(t *testing.T) {
 	if err := os.WriteFile(main, bytes.Replace(content, []byte("usage:"), []byte("Usage:"), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if digest(t, second) == want {
+	if sumOf(t, second) == want {
 		t.Error("another source gives the same bytes")
 	}
 }
 
 // digest builds and returns what the build prints, the digest.
-func digest(t *testing.T, root string) string {
+func sumOf(t *testing.T, root string) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := run([]string{"-C", root, "-o", "out/reach-analyser"}, &out); err != nil {

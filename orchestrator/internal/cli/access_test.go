@@ -42,7 +42,7 @@ func listening(t *testing.T, env []string, args ...string) (code int, stderr str
 	}
 	l := &listener{fakeAnalyser: &fakeAnalyser{messages: messages}}
 	var errs bytes.Buffer
-	code = run(args, io.Discard, &errs, env, func(context.Context, string, string, io.Writer) (analyser, error) { return l, nil })
+	code = run(args, io.Discard, &errs, env, fakeLaunch(l))
 	return code, errs.String(), l.told
 }
 

@@ -28,28 +28,50 @@ type factsTaker interface {
 	Facts(ctx context.Context, each func(yield func(*reachv1.Fact) error) error) (*reachv1.FactsResponse, error)
 }
 
-// starter starts the analyser binary, "" for the one beside this program, for
-// the clone at repository. What it logs goes to log, which may be nil.
-type starter func(ctx context.Context, binary, repository string, log io.Writer) (analyser, error)
+// launcher makes ready to start the analyser binary, "" for the one beside this
+// program, while its caller looks at what was asked. beside is what else the
+// caller will need: it runs while the analyser starts, and may be nil.
+type launcher func(ctx context.Context, binary string, beside func()) starter
 
-// launchAnalyser starts a child process.
-func launchAnalyser(ctx context.Context, binary, repository string, log io.Writer) (analyser, error) {
+// starter starts the analyser for the clone at repository. What it logs goes to
+// log, which may be nil.
+type starter func(ctx context.Context, repository string, log io.Writer) (analyser, error)
+
+// launchAnalyser checks the program at once and then starts it as a child process.
+func launchAnalyser(ctx context.Context, binary string, beside func()) starter {
+	options, err := analyserOptions(binary)
+	if err == nil {
+		options.Verified = launch.Verify(ctx, options.Binary, options.Digest)
+		if beside != nil {
+			go func() {
+				// The check takes every processor.
+				options.Verified.Wait()
+				beside()
+			}()
+		}
+	}
+	return func(ctx context.Context, repository string, log io.Writer) (analyser, error) {
+		if err != nil {
+			return nil, err
+		}
+		options.Repository = repository
+		if log != nil {
+			options.Log = hclog.New(&hclog.LoggerOptions{Name: "analyser", Output: log, Level: hclog.Debug, DisableTime: true})
+		}
+		return launch.Start(ctx, options)
+	}
+}
+
+func analyserOptions(binary string) (launch.Options, error) {
 	var err error
 	if binary == "" {
 		if binary, err = launch.Beside(); err != nil {
-			return nil, err
+			return launch.Options{}, err
 		}
 		if _, err := os.Stat(binary); err != nil {
-			return nil, fmt.Errorf("the analyser %s is not there: install both programs side by side, or name it with --analyser", binary)
+			return launch.Options{}, fmt.Errorf("the analyser %s is not there: install both programs side by side, or name it with --analyser", binary)
 		}
 	}
 	digest, err := launch.Pin(binary)
-	if err != nil {
-		return nil, err
-	}
-	options := launch.Options{Binary: binary, Digest: digest, Repository: repository, Client: "reach " + version}
-	if log != nil {
-		options.Log = hclog.New(&hclog.LoggerOptions{Name: "analyser", Output: log, Level: hclog.Debug, DisableTime: true})
-	}
-	return launch.Start(ctx, options)
+	return launch.Options{Binary: binary, Digest: digest, Client: "reach " + version}, err
 }

@@ -68,11 +68,17 @@ func acme(t *testing.T) []*reachv1.CensusResponse {
 	return messages
 }
 
+func fakeLaunch(a analyser) launcher {
+	return func(context.Context, string, func()) starter {
+		return func(context.Context, string, io.Writer) (analyser, error) { return a, nil }
+	}
+}
+
 // take runs a census with a fake analyser and the arguments behind it.
 func take(ctx context.Context, f *fakeAnalyser, args ...string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	s := streams{out: &out, err: &log, env: map[string]string{"SOURCE_DATE_EPOCH": "1764759200"}}
-	cmd := rootCommand(s, func(context.Context, string, string, io.Writer) (analyser, error) { return f, nil })
+	cmd := rootCommand(s, fakeLaunch(f))
 	cmd.SetArgs(append([]string{"census", "clone"}, args...))
 	err = cmd.ExecuteContext(ctx)
 	return out.String(), log.String(), err

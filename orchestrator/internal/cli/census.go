@@ -39,7 +39,7 @@ type censusFlags struct {
 	noShortcuts bool
 }
 
-func censusCommand(s streams, start starter) *cobra.Command {
+func censusCommand(s streams, launch launcher) *cobra.Command {
 	var f censusFlags
 	cmd := &cobra.Command{
 		Use:   "census REPO",
@@ -104,6 +104,7 @@ Exit codes: 0 done, 1 could not do it, 2 usage, 3 findings at or above
 			if repository == "" {
 				repository = args[0]
 			}
+			start := launch(cmd.Context(), f.analyser, prepare)
 			c, err := newCensus(s, f, repository)
 			if err != nil {
 				return err
@@ -229,8 +230,6 @@ func newCensus(s streams, f censusFlags, repository string) (*census, error) {
 // take has the census taken and writes the report.
 func (c *census) take(ctx context.Context, start starter) error {
 	defer c.access.close()
-	// Beside the look at clusters, the check of the analyser and its work.
-	go prepare()
 	if err := c.look(ctx); err != nil {
 		return err
 	}
@@ -273,7 +272,7 @@ func (c *census) record(ctx context.Context, start starter, ended *func()) (*str
 		log = c.err
 	}
 	started := c.trace.span("starting the analyser")
-	a, err := start(ctx, c.flags.analyser, c.clone.Path, log)
+	a, err := start(ctx, c.clone.Path, log)
 	if err != nil {
 		return nil, err
 	}

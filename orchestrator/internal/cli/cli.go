@@ -47,7 +47,7 @@ func Main(args []string, _ io.Reader, stdout, stderr io.Writer, env []string) in
 }
 
 // run is Main with the way to start an analyser as a parameter.
-func run(args []string, stdout, stderr io.Writer, env []string, start starter) int {
+func run(args []string, stdout, stderr io.Writer, env []string, launch launcher) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -57,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer, env []string, start starter) i
 		name, value, _ := strings.Cut(e, "=")
 		s.env[name] = value
 	}
-	root := rootCommand(s, start)
+	root := rootCommand(s, launch)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -87,7 +87,7 @@ func oneLine(err error) string {
 	return report.Printable(strings.Join(strings.Fields(err.Error()), " "))
 }
 
-func rootCommand(s streams, start starter) *cobra.Command {
+func rootCommand(s streams, launch launcher) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reach",
 		Short: "Tell which file of a GitOps repository lands on which cluster",
@@ -119,7 +119,7 @@ write, start a process or open a connection.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(censusCommand(s, start), explainCommand(s, start), oracleCommand(s), reportCommand(s), aliasCommand(s), versionCommand(s), auditCommand(s), rulesCommand(s), schemaCommand(s), rbacCommand(s), manCommand(s))
+	root.AddCommand(censusCommand(s, launch), explainCommand(s, launch), oracleCommand(s), reportCommand(s), aliasCommand(s), versionCommand(s), auditCommand(s), rulesCommand(s), schemaCommand(s), rbacCommand(s), manCommand(s))
 	completions(root)
 	wrapHelp(root, s)
 	return root

@@ -34,7 +34,7 @@ type explainer interface {
 	Explain(ctx context.Context, req *reachv1.ExplainRequest) (*reachv1.ExplainResponse, error)
 }
 
-func explainCommand(s streams, start starter) *cobra.Command {
+func explainCommand(s streams, launch launcher) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain REPO OBJECT",
@@ -65,6 +65,7 @@ Names are replaced by aliases as in a census; OBJECT may use either.`,
 Exit codes: 0 done, 1 could not do it or no such object, 2 usage.`,
 		Args: arguments(2, "a repository and an object, for example reach explain . Deployment/shop/frontend"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			start := launch(cmd.Context(), f.analyser, nil)
 			e, err := newExplain(s, f, args[0], args[1])
 			if err != nil {
 				return err
@@ -180,7 +181,7 @@ func (e *explanation) ask(ctx context.Context, start starter) (*reachv1.ExplainR
 	if e.flags.verbose {
 		log = e.err
 	}
-	a, err := start(ctx, e.flags.analyser, e.clone.Path, log)
+	a, err := start(ctx, e.clone.Path, log)
 	if err != nil {
 		return nil, err
 	}

@@ -73,10 +73,13 @@ func readStream(name string) ([]*reachv1.CensusResponse, error) {
 	return out, nil
 }
 
+// launchFake makes ready to start startFake.
+func launchFake(context.Context, string, func()) starter { return startFake }
+
 // startFake replays the stream of the file $STREAM. After as many messages as
 // $STREAM_BREAKS says the analyser dies; after $STREAM_HANGS it makes the file
 // "hanging" and says nothing more.
-func startFake(context.Context, string, string, io.Writer) (analyser, error) {
+func startFake(context.Context, string, io.Writer) (analyser, error) {
 	messages, err := readStream(os.Getenv("STREAM"))
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 			os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 		},
 		"reach-replay": func() {
-			os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ(), startFake))
+			os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, os.Environ(), launchFake))
 		},
 	})
 }

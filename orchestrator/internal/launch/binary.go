@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,14 +13,17 @@ import (
 	"strings"
 
 	plugin "github.com/hashicorp/go-plugin"
+
+	"github.com/gitops-reach/reach/firewall/digest"
 )
 
 // program is the name of the analyser's binary.
 const program = "reach-analyser"
 
-// linkedDigest is the digest of the analyser that was built together with
-// this orchestrator: -ldflags "-X <this package>.linkedDigest=<sha256>".
-var linkedDigest string
+// linkedDigest is the digest of the analyser that was built together with this
+// orchestrator, and linkedTree its tree, which the same file has and which is
+// faster to check. Package firewall/digest says how they are linked.
+var linkedDigest, linkedTree string
 
 // Linked is the digest of the analyser that was built together with this
 // program, in hexadecimal; empty when none was linked.
@@ -72,6 +76,37 @@ func parseDigest(s string) ([]byte, error) {
 	return sum, nil
 }
 
+// Verification is the check of one binary, under way or done.
+type Verification struct {
+	binary, want string
+	done         chan struct{}
+	// Set when done is closed. The file is taken by the start, once.
+	file   *os.File
+	digest string
+	err    error
+}
+
+// Verify begins to check that the binary is the one with the digest want, which
+// may be empty, as Options say; see Options.Verified. It ends early with ctx.
+func Verify(ctx context.Context, binary, want string) *Verification {
+	v := &Verification{binary: binary, want: want, done: make(chan struct{})}
+	go func() {
+		defer close(v.done)
+		v.file, v.digest, v.err = verify(ctx, binary, want)
+	}()
+	return v
+}
+
+// Wait returns when the check has ended, whatever it found.
+func (v *Verification) Wait() { <-v.done }
+
+// result waits for the check and hands over the open file, which the caller
+// closes, and the digest in hexadecimal.
+func (v *Verification) result() (*os.File, string, error) {
+	<-v.done
+	return v.file, v.digest, v.err
+}
+
 // verify opens the binary, computes its digest and compares it with want,
 // which may be empty. It returns the open file, which the caller closes, and
 // the digest in hexadecimal.
@@ -79,7 +114,7 @@ func parseDigest(s string) ([]byte, error) {
 // The file is held open so that it can be started through its descriptor
 // where the system allows: then the program that runs is the file that was
 // read, whatever its name leads to by now.
-func verify(binary, want string) (*os.File, string, error) {
+func verify(ctx context.Context, binary, want string) (*os.File, string, error) {
 	// Opening anything but a regular file may block, and hashing not end.
 	info, err := os.Stat(binary)
 	if err != nil {
@@ -92,6 +127,16 @@ func verify(binary, want string) (*os.File, string, error) {
 	if err != nil {
 		return nil, "", &StartError{binary, reason(err)}
 	}
+	if want != "" && want == linkedDigest && linkedTree != "" {
+		if tree, err := treeOf(ctx, f); err == nil && tree == linkedTree {
+			return f, want, nil
+		}
+		// Whatever is wrong, the whole digest decides, and is what is told.
+	}
+	if err := context.Cause(ctx); err != nil {
+		f.Close()
+		return nil, "", &StartError{binary, err}
+	}
 	got, ok, err := check(pinned(f), want)
 	if err != nil {
 		f.Close()
@@ -102,6 +147,14 @@ func verify(binary, want string) (*os.File, string, error) {
 		return nil, "", &DigestError{Binary: binary, Want: want, Got: got}
 	}
 	return f, got, nil
+}
+
+func treeOf(ctx context.Context, f *os.File) (string, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	return digest.Tree(ctx, f, info.Size())
 }
 
 // check has go-plugin compute and compare the digest; an empty want agrees

@@ -3,12 +3,16 @@
 package launch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gitops-reach/reach/firewall/digest"
 )
 
 func TestDoesNotStart(t *testing.T) {
@@ -54,7 +58,7 @@ func TestDoesNotStart(t *testing.T) {
 
 func TestRightDigest(t *testing.T) {
 	o := options(t, "none")
-	f, digest, err := verify(o.Binary, "")
+	f, digest, err := verify(t.Context(), o.Binary, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,5 +95,60 @@ func TestPin(t *testing.T) {
 	defer func() { linkedDigest = "" }()
 	if got, err := Pin(binary); got != linkedDigest || err != nil {
 		t.Errorf("linked: %q, %v", got, err)
+	}
+}
+
+// Where a tree is linked it is what is compared, and where it is not the file's
+// the whole digest decides: a program starts that has it, and no other.
+func TestLinkedTree(t *testing.T) {
+	o := options(t, "none")
+	settings, err := digest.LinkerFlags(o.Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(settings)
+	_, sum, _ := strings.Cut(fields[1], "=")
+	_, tree, _ := strings.Cut(fields[3], "=")
+	nobody := strings.Repeat("ab", 32)
+	defer func() { linkedDigest, linkedTree = "", "" }()
+	for _, c := range []struct {
+		name, linked, tree, want string
+		starts                   bool
+	}{
+		{"both", sum, tree, sum, true},
+		{"the tree alone is looked at", nobody, tree, nobody, true},
+		{"another tree", sum, nobody, sum, true},
+		{"another program", nobody, nobody, nobody, false},
+		{"a digest that is not the linked one", sum, tree, nobody, false},
+	} {
+		linkedDigest, linkedTree = c.linked, c.tree
+		f, got, err := verify(t.Context(), o.Binary, c.want)
+		if err == nil {
+			f.Close()
+		}
+		if (err == nil) != c.starts || c.starts && got != c.want {
+			t.Errorf("%s: %s, %v", c.name, got, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	linkedDigest, linkedTree = sum, tree
+	if _, _, err := verify(ctx, o.Binary, sum); !errors.Is(err, context.Canceled) {
+		t.Errorf("without time: %v", err)
+	}
+}
+
+// A check that was begun for another program or another digest is not used.
+func TestVerifiedIsTheSame(t *testing.T) {
+	o := options(t, "none")
+	o.Verified = Verify(t.Context(), o.Binary, "")
+	o.Digest = strings.Repeat("0", 64)
+	a, err := Start(t.Context(), o)
+	if err == nil {
+		a.Close()
+	}
+	var other *DigestError
+	if !errors.As(err, &other) {
+		t.Errorf("got %v, want a *DigestError", err)
 	}
 }

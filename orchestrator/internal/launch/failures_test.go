@@ -169,7 +169,7 @@ func TestStubbornFailure(t *testing.T) {
 // A child that is to be killed before it is started does not get to run.
 func TestKillBeforeStart(t *testing.T) {
 	o := options(t, "deaf")
-	p := &process{binary: o.Binary, args: o.Args, limit: 1 << 20, log: &stderr{limit: 1 << 20}}
+	p := &process{binary: o.Binary, verified: Verify(t.Context(), o.Binary, ""), args: o.Args, limit: 1 << 20, log: &stderr{limit: 1 << 20}}
 	p.kill()
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -36,6 +36,9 @@ type Options struct {
 	// have; see Pin. Empty: any binary is started and Digest reports what
 	// it was.
 	Digest string
+	// Verified is the check of Binary and Digest, when it was begun earlier;
+	// else Start begins it.
+	Verified *Verification
 	// Repository is the path of the clone, the last argument of the child. A
 	// relative one is resolved here, since the child has another directory.
 	Repository string
@@ -115,8 +118,11 @@ func Start(ctx context.Context, o Options) (*Analyser, error) {
 
 	a := &Analyser{deadlines: o.Deadlines, limits: o.Limits}
 	a.life, a.end = context.WithCancelCause(ctx)
+	if v := o.Verified; v == nil || v.binary != o.Binary || v.want != o.Digest {
+		o.Verified = Verify(a.life, o.Binary, o.Digest)
+	}
 	a.proc = &process{
-		binary: o.Binary, want: o.Digest, args: args, limit: o.Limits.Bytes,
+		binary: o.Binary, verified: o.Verified, args: args, limit: o.Limits.Bytes,
 		log: &stderr{limit: o.Limits.LogBytes, flood: func() {
 			a.end(&FloodError{What: "more on standard error than", Limit: o.Limits.LogBytes, Unit: "bytes"})
 		}},

@@ -124,7 +124,7 @@ func TestCensus(t *testing.T) {
 		t.Errorf("the child says %q", lines)
 	}
 
-	if _, want, err := verify(o.Binary, ""); err != nil || a.Digest() != want || len(want) != 64 {
+	if _, want, err := verify(t.Context(), o.Binary, ""); err != nil || a.Digest() != want || len(want) != 64 {
 		t.Errorf("digest %q, want %q (%v)", a.Digest(), want, err)
 	}
 	if got := a.PeakMemory(); got < 1<<20 || got > 1<<30 {

@@ -26,11 +26,11 @@ const drain = 2 * time.Second
 
 // process is the child, as a go-plugin runner.
 type process struct {
-	binary string
-	want   string // expected digest, may be empty
-	args   []string
-	log    *stderr
-	limit  int64
+	binary   string
+	verified *Verification
+	args     []string
+	log      *stderr
+	limit    int64
 
 	// Set by Start, before anything else uses them.
 	digest string
@@ -47,9 +47,9 @@ type process struct {
 	peak   int64
 }
 
-// Start verifies and starts the program.
+// Start starts the program, once it is verified.
 func (p *process) Start(ctx context.Context) error {
-	f, digest, err := verify(p.binary, p.want)
+	f, digest, err := p.verified.result()
 	if err != nil {
 		return err
 	}
