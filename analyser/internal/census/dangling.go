@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -144,12 +145,12 @@ func (w *worklist) writtenName(o *kustomize.Object) string {
 }
 
 // hashSuffix is what kustomize puts behind the name of a generated object.
-var hashSuffix = regexp.MustCompile(`-[2456789bcdfghkmt]{10}$`)
+var hashSuffix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[2456789bcdfghkmt]{10}$`) })
 
 // generatedFrom reports that an object may be what a generator's entry of a
 // name makes.
 func generatedFrom(o *kustomize.Object, name string) bool {
-	return name != "" && slices.ContainsFunc([]string{o.Ref.Name, hashSuffix.ReplaceAllString(o.Ref.Name, "")}, func(s string) bool {
+	return name != "" && slices.ContainsFunc([]string{o.Ref.Name, hashSuffix().ReplaceAllString(o.Ref.Name, "")}, func(s string) bool {
 		return strings.Contains(s, name)
 	})
 }

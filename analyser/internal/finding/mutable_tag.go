@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -123,9 +124,9 @@ func mutableImages(o *kustomize.Object) []*yaml.Node {
 }
 
 var (
-	withoutDigit = regexp.MustCompile(`^[^0-9]+$`)
-	majorAlone   = regexp.MustCompile(`^v?[0-9]{1,2}(-[a-z][a-z0-9.]*)*$`)
-	commitID     = regexp.MustCompile(`^[a-f]{7,40}$`)
+	withoutDigit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^0-9]+$`) })
+	majorAlone   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v?[0-9]{1,2}(-[a-z][a-z0-9.]*)*$`) })
+	commitID     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-f]{7,40}$`) })
 )
 
 // whyMutable says why the tag of an image is one that moves; "" when it is not
@@ -144,11 +145,11 @@ func whyMutable(image string) string {
 		return ""
 	case tag == "" && name == image:
 		return "it has no tag, which means latest"
-	case tag == "" || commitID.MatchString(tag):
+	case tag == "" || commitID().MatchString(tag):
 		return ""
-	case withoutDigit.MatchString(tag):
+	case withoutDigit().MatchString(tag):
 		return "the tag " + tag + " names no version"
-	case majorAlone.MatchString(tag):
+	case majorAlone().MatchString(tag):
 		return "the tag " + tag + " names no more than a major version"
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -217,8 +218,8 @@ func encryptedBy(sops *yaml.Node) func(...string) bool {
 }
 
 var (
-	variable = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*([^}]*)\}`)
-	brackets = regexp.MustCompile(`^(<[^<>]+>|\{\{[^{}]+\}\})$`)
+	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*([^}]*)\}`) })
+	brackets = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(<[^<>]+>|\{\{[^{}]+\}\})$`) })
 	// elsewhereKept begins a reference to a store (bank-vaults, vals, 1Password)
 	// or an encrypted message.
 	elsewhereKept = []string{
@@ -249,10 +250,10 @@ func inClear(key string, v *yaml.Node, encoded bool) bool {
 
 // placeholder reports a value that something else fills in.
 func placeholder(value string) bool {
-	if brackets.MatchString(value) || strings.Trim(value, value[:1]) == "" {
+	if brackets().MatchString(value) || strings.Trim(value, value[:1]) == "" {
 		return true
 	}
-	found := variable.FindAllStringSubmatch(value, -1)
+	found := variable().FindAllStringSubmatch(value, -1)
 	for _, f := range found {
 		// ${VAR:=default}, ${VAR:-default}, ${VAR=default}, ${VAR-default}
 		operator := strings.TrimLeft(strings.TrimPrefix(f[1], ":"), "-=")

@@ -4,15 +4,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 )
 
 var (
-	captureName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	capture      = regexp.MustCompile(`\\\{([a-zA-Z0-9_]+)\\\}`)
-	labelValue   = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`)
-	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	captureName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+	capture      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\\{([a-zA-Z0-9_]+)\\\}`) })
+	labelValue   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`) })
+	dnsSubdomain = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	})
 )
 
 // maxArtifacts bounds what a path pattern makes.
@@ -55,7 +58,7 @@ func Artifacts(g *controller.ArtifactGenerator, other Other) ([]controller.Gener
 		raw, lower := map[string]string{}, map[string]string{}
 		for i, name := range matcher.SubexpNames()[1:] {
 			raw[name], lower[name] = m[i+1], strings.ToLower(m[i+1])
-			if v := lower[name]; len(v) > 63 || !labelValue.MatchString(v) {
+			if v := lower[name]; len(v) > 63 || !labelValue().MatchString(v) {
 				return nil, problem("bad_path_pattern", "the directory %q gives {%s} a value that is no label value", dir, name)
 			}
 		}
@@ -64,7 +67,7 @@ func Artifacts(g *controller.ArtifactGenerator, other Other) ([]controller.Gener
 			if err != nil {
 				return nil, err
 			}
-			if len(r.Name) > 253 || !dnsSubdomain.MatchString(r.Name) {
+			if len(r.Name) > 253 || !dnsSubdomain().MatchString(r.Name) {
 				return nil, problem("bad_path_pattern", "the directory %q gives an artifact the name %q, which is not legal", dir, r.Name)
 			}
 			id := r.Namespace + "/" + r.Name
@@ -90,7 +93,7 @@ func pathMatcher(pattern string) (*regexp.Regexp, *controller.Problem) {
 	}); err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile("^" + capture.ReplaceAllString(regexp.QuoteMeta(pattern), `(?P<$1>[^/]+)`) + "$")
+	re, err := regexp.Compile("^" + capture().ReplaceAllString(regexp.QuoteMeta(pattern), `(?P<$1>[^/]+)`) + "$")
 	if err != nil {
 		return nil, problem("bad_path_pattern", "spec.pathPattern cannot be compiled")
 	}
@@ -108,7 +111,7 @@ func substitute(s string, value func(string) (string, bool)) (string, *controlle
 		}
 		b.WriteString(s[:i])
 		name, rest, ok := strings.Cut(s[i+1:], "}")
-		if s[i] == '}' || !ok || !captureName.MatchString(name) {
+		if s[i] == '}' || !ok || !captureName().MatchString(name) {
 			return "", problem("bad_path_pattern", "%q has a malformed capture", s)
 		}
 		v, ok := value(name)

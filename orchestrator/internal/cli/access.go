@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -109,7 +110,7 @@ func newAccess(f accessFlags, env map[string]string) (_ *access, err error) {
 		if !ok || byName[cluster] == nil || namespace == "" {
 			return nil, usagef("--namespace %q is not CLUSTER=NAMESPACE with a cluster that --context names", value)
 		}
-		if !namespaceName.MatchString(namespace) {
+		if !namespaceName().MatchString(namespace) {
 			return nil, usagef("--namespace %q: no namespace can have that name", value)
 		}
 		if g := byName[cluster]; !slices.Contains(g.namespaces, namespace) {
@@ -127,7 +128,7 @@ func newAccess(f accessFlags, env map[string]string) (_ *access, err error) {
 }
 
 // namespaceName is an RFC 1123 label.
-var namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var namespaceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`) })
 
 // writable reports whether the facts can be saved, before clusters are asked for
 // them.

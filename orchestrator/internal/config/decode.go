@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -39,23 +40,25 @@ func decode(data []byte, c *Config) (line int, message string) {
 }
 
 var (
-	yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+	yamlError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`) })
 	// The parser, other than the scanner, counts lines from 0.
-	parserError = regexp.MustCompile(`^did not find expected (<|node content|'-' indicator|key$|',' or)|^found (undefined tag handle|duplicate %|incompatible)`)
-	readerError = regexp.MustCompile(`control characters|UTF-8|UTF-16|Unicode`)
+	parserError = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^did not find expected (<|node content|'-' indicator|key$|',' or)|^found (undefined tag handle|duplicate %|incompatible)`)
+	})
+	readerError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`control characters|UTF-8|UTF-16|Unicode`) })
 )
 
 // syntax takes the line out of a parser's error.
 func syntax(err error) (int, string) {
 	text, _, _ := strings.Cut(err.Error(), "\n")
-	m := yamlError.FindStringSubmatch(text)
+	m := yamlError().FindStringSubmatch(text)
 	if m == nil {
 		return 0, "not YAML: " + text
 	}
 	line, _ := strconv.Atoi(m[1])
 	switch {
-	case readerError.MatchString(m[2]):
-	case parserError.MatchString(m[2]):
+	case readerError().MatchString(m[2]):
+	case parserError().MatchString(m[2]):
 		line++
 	case line == 0:
 		line = 1

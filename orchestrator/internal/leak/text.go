@@ -9,6 +9,7 @@ import (
 	"mime/quotedprintable"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf16"
 )
 
@@ -31,7 +32,7 @@ func text(data []byte) ([]line, error) {
 		return nil, errNotText
 	}
 	lines := []line{{1, string(data)}}
-	if !bytes.Contains(data, []byte("=?")) && !transferEncoding.Match(data) {
+	if !bytes.Contains(data, []byte("=?")) && !transferEncoding().Match(data) {
 		return lines, nil
 	}
 	mail, err := decoded(strings.Split(string(data), "\n"))
@@ -62,8 +63,10 @@ func utf8Of(data []byte) ([]byte, error) {
 // transferEncoding begins a header of a mail (RFC 2045) after which a body is
 // written in base64 or quoted-printable; begins a part is the line between parts.
 var (
-	transferEncoding = regexp.MustCompile(`(?im)^content-transfer-encoding:[ \t]*"?(base64|quoted-printable)`)
-	base64Line       = regexp.MustCompile(`^[A-Za-z0-9+/]+={0,2}$`)
+	transferEncoding = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?im)^content-transfer-encoding:[ \t]*"?(base64|quoted-printable)`)
+	})
+	base64Line = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+/]+={0,2}$`) })
 )
 
 // decoded returns the words of headers (RFC 2047) and the bodies of a mail that
@@ -85,7 +88,7 @@ func decoded(raw []string) (out []line, err error) {
 			}
 			continue
 		}
-		if m := transferEncoding.FindStringSubmatch(text); m != nil {
+		if m := transferEncoding().FindStringSubmatch(text); m != nil {
 			encoding, body = strings.ToLower(m[1]), false
 			continue
 		}
@@ -97,7 +100,7 @@ func decoded(raw []string) (out []line, err error) {
 			continue
 		}
 		from := i
-		for i < len(raw) && !strings.HasPrefix(raw[i], "--") && (encoding != "base64" || base64Line.MatchString(strings.TrimSpace(raw[i])) || strings.TrimSpace(raw[i]) == "") {
+		for i < len(raw) && !strings.HasPrefix(raw[i], "--") && (encoding != "base64" || base64Line().MatchString(strings.TrimSpace(raw[i])) || strings.TrimSpace(raw[i]) == "") {
 			i++
 		}
 		part := strings.Join(raw[from:i], "\n")

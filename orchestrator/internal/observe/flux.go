@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/session"
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
@@ -20,15 +21,15 @@ type condition struct {
 }
 
 // word is a reason as the API conventions want it: CamelCase, no sentence.
-var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_,:]{0,127}$`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_,:]{0,127}$`) })
 
 func conditions(all []condition) []*reachv1.Condition {
 	var out []*reachv1.Condition
 	for _, c := range all[:min(len(all), 32)] {
-		if !word.MatchString(c.Type) {
+		if !word().MatchString(c.Type) {
 			continue
 		}
-		if !word.MatchString(c.Reason) {
+		if !word().MatchString(c.Reason) {
 			c.Reason = ""
 		}
 		out = append(out, &reachv1.Condition{
@@ -289,20 +290,22 @@ func image(ref string) (name, version string) {
 	ref = ref[strings.LastIndex(ref, "/")+1:]
 	name, tag, _ := strings.Cut(ref, ":")
 	version = strings.TrimPrefix(tag, "v")
-	if !semver.MatchString(version) {
+	if !semver().MatchString(version) {
 		version = ""
 	}
 	return clip(name, maxName), version
 }
 
-var semver = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]{1,64})?$`)
+var semver = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]{1,64})?$`)
+})
 
 // addArg notes an argument of a controller, if it may be told.
 func addArg(f *reachv1.ControllerFact, key, value, arg string) {
 	if key == "--feature-gates" {
 		for gate := range strings.SplitSeq(value, ",") {
 			name, on, ok := strings.Cut(strings.TrimSpace(gate), "=")
-			if ok && word.MatchString(name) && len(f.GetFeatureGates()) < 100 {
+			if ok && word().MatchString(name) && len(f.GetFeatureGates()) < 100 {
 				if f.FeatureGates == nil {
 					f.FeatureGates = map[string]bool{}
 				}

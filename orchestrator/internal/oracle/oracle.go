@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 )
@@ -145,7 +146,7 @@ func wrong(line int, format string, args ...any) *mistake {
 // Classes that a Kustomization can have, as in the output contract.
 var Classes = []string{"local", "remote_direct", "remote_hub_render", "uncovered", "unresolved"}
 
-var reasonCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+var reasonCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
 
 // check looks at the values of rows, and completes them.
 func check(rows []Row) *mistake {
@@ -166,7 +167,7 @@ func check(rows []Row) *mistake {
 			return wrong(r.Line, "the class %q is none of %s", r.Class, strings.Join(Classes, ", "))
 		case r.Class == "remote_direct" && r.Target == "":
 			return wrong(r.Line, "a Kustomization that is remote_direct needs its target")
-		case r.Reason != "" && !reasonCode.MatchString(r.Reason):
+		case r.Reason != "" && !reasonCode().MatchString(r.Reason):
 			return wrong(r.Line, "the reason %q is no code: small letters, digits and underscores", r.Reason)
 		case r.Objects != nil && *r.Objects < 0:
 			return wrong(r.Line, "objects is a number from 0")

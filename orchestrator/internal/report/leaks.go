@@ -206,7 +206,7 @@ func readings(line string) []string {
 		out = append(out, html.UnescapeString(line))
 	}
 	if strings.Contains(line, `\u`) {
-		out = append(out, jsonEscape.ReplaceAllStringFunc(line, func(escape string) string {
+		out = append(out, jsonEscape().ReplaceAllStringFunc(line, func(escape string) string {
 			code, err := strconv.ParseUint(escape[2:], 16, 16)
 			if err != nil {
 				return escape
@@ -214,11 +214,11 @@ func readings(line string) []string {
 			return string(rune(code))
 		}))
 	}
-	if strings.Contains(line, "#") && mermaidEscape.MatchString(line) {
-		out = append(out, html.UnescapeString(mermaidEscape.ReplaceAllString(line, "&#$1;")))
+	if strings.Contains(line, "#") && mermaidEscape().MatchString(line) {
+		out = append(out, html.UnescapeString(mermaidEscape().ReplaceAllString(line, "&#$1;")))
 	}
 	if strings.Contains(line, "%") {
-		out = append(out, uriEscapes.ReplaceAllStringFunc(line, func(escapes string) string {
+		out = append(out, uriEscapes().ReplaceAllStringFunc(line, func(escapes string) string {
 			plain, err := url.PathUnescape(escapes)
 			if err != nil {
 				return escapes
@@ -230,9 +230,9 @@ func readings(line string) []string {
 }
 
 var (
-	jsonEscape    = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
-	mermaidEscape = regexp.MustCompile(`#([0-9]{1,7});`)
-	uriEscapes    = regexp.MustCompile(`(%[0-9a-fA-F]{2})+`)
+	jsonEscape    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\u[0-9a-fA-F]{4}`) })
+	mermaidEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#([0-9]{1,7});`) })
+	uriEscapes    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(%[0-9a-fA-F]{2})+`) })
 )
 
 // LeakError is a real name in a report that is to hold aliases only.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"sync"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/bounded"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
@@ -29,7 +30,7 @@ type Baseline struct {
 // maxBaseline bounds a baseline in one file: 512 MiB.
 const maxBaseline = 512 << 20
 
-var fingerprint = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var fingerprint = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 // LoadBaseline reads a report folder, its findings.jsonl alone, or its
 // report.sarif. A folder knows most: also what was hidden there is known.
@@ -64,7 +65,7 @@ func parse(data []byte) (*Baseline, int, error) {
 	if commit, names, results, ok := sarif.Read(data); ok {
 		b := &Baseline{Format: "sarif", Commit: commit, Names: names, findings: map[string]string{}}
 		for _, r := range results {
-			if !fingerprint.MatchString(r.Fingerprint) {
+			if !fingerprint().MatchString(r.Fingerprint) {
 				return nil, 1, fmt.Errorf("a result has no fingerprint of reach")
 			}
 			b.add(r.Fingerprint, r.Severity)
@@ -85,7 +86,7 @@ func parse(data []byte) (*Baseline, int, error) {
 		if err := json.Unmarshal(line, &f); err != nil {
 			return nil, n, errors.New("this is no finding")
 		}
-		if !fingerprint.MatchString(f.Fingerprint) || report.SeverityRank(f.Severity) < 0 {
+		if !fingerprint().MatchString(f.Fingerprint) || report.SeverityRank(f.Severity) < 0 {
 			return nil, n, errors.New("a finding without fingerprint and severity")
 		}
 		b.add(f.Fingerprint, f.Severity)

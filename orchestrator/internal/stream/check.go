@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -29,7 +30,7 @@ type check struct {
 	held int
 }
 
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
 // next checks that m may follow, and counts it.
 func (c *check) next(m *reachv1.CensusResponse) error {
@@ -56,7 +57,7 @@ func (c *check) next(m *reachv1.CensusResponse) error {
 	c.collect(m)
 	switch e := m.GetEvent().(type) {
 	case *reachv1.CensusResponse_Header:
-		if !commitID.MatchString(e.Header.GetCommit()) || e.Header.GetCommitTime().CheckValid() != nil {
+		if !commitID().MatchString(e.Header.GetCommit()) || e.Header.GetCommitTime().CheckValid() != nil {
 			return fmt.Errorf("%w: its header names no commit", ErrNonsense)
 		}
 		c.header = e.Header

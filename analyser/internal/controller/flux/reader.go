@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -225,9 +226,9 @@ func (f field) oneOf(values ...string) string {
 
 // matching is text that must match a pattern when it is set; what says it for
 // people.
-func (f field) matching(re *regexp.Regexp, what string) string {
+func (f field) matching(re func() *regexp.Regexp, what string) string {
 	s := f.text()
-	if f.node != nil && f.node.Kind == yaml.ScalarNode && !re.MatchString(s) {
+	if f.node != nil && f.node.Kind == yaml.ScalarNode && !re().MatchString(s) {
 		if _, ok := f.r.obj.Unknown[f.node]; !ok {
 			f.wrong(what)
 		}
@@ -235,7 +236,7 @@ func (f field) matching(re *regexp.Regexp, what string) string {
 	return s
 }
 
-var durationPattern = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
+var durationPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`) })
 
 // duration checks a duration as the CRDs do; its value means nothing here.
 func (f field) duration() { f.matching(durationPattern, `a duration such as "10m"`) }

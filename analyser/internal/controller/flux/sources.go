@@ -3,14 +3,15 @@ package flux
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 )
 
 var (
-	gitURL  = regexp.MustCompile(`^(http|https|ssh)://.*$`)
-	ociURL  = regexp.MustCompile(`^oci://.*$`)
-	helmURL = regexp.MustCompile(`^(http|https|oci)://.*$`)
+	gitURL  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(http|https|ssh)://.*$`) })
+	ociURL  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^oci://.*$`) })
+	helmURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(http|https|oci)://.*$`) })
 )
 
 func newSource(r *reader) controller.Source {
@@ -137,8 +138,8 @@ func readExternalArtifact(r *reader, d *controller.Declared) {
 }
 
 var (
-	copyFrom = regexp.MustCompile(`^@([a-z0-9]([a-z0-9_-]*[a-z0-9])?)/(.*)$`)
-	copyTo   = regexp.MustCompile(`^@(artifact)/(.*)$`)
+	copyFrom = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@([a-z0-9]([a-z0-9_-]*[a-z0-9])?)/(.*)$`) })
+	copyTo   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@(artifact)/(.*)$`) })
 )
 
 // readArtifactGenerator reads an ArtifactGenerator (upstream: source-watcher/api

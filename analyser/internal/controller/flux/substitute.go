@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -18,7 +19,7 @@ import (
 
 // variableName is what a variable must be called; one that is not fails the
 // whole build (upstream: fluxcd/pkg/kustomize varSubstitution).
-var variableName = regexp.MustCompile("^[_[:alpha:]][_[:alpha:][:digit:]]*$")
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[_[:alpha:]][_[:alpha:][:digit:]]*$") })
 
 // optOut is the label or annotation that keeps an object as it is when it is
 // exactly "disabled".
@@ -109,7 +110,7 @@ func (s *substitution) run(in []*kustomize.Object, res *controller.Result) []*ku
 // illegalName is the first variable, by name, that is not called as one must be.
 func illegalName(vars map[string]string) (first string, found bool) {
 	for k := range vars {
-		if (!found || k < first) && !variableName.MatchString(k) {
+		if (!found || k < first) && !variableName().MatchString(k) {
 			first, found = k, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // empty is what default and its kin take for unset.
@@ -138,8 +139,8 @@ func ordered(a []any) error {
 }
 
 var (
-	stars  = regexp.MustCompile(`%[^a-zA-Z%]*\*`)
-	widths = regexp.MustCompile(`[0-9]+`)
+	stars  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[^a-zA-Z%]*\*`) })
+	widths = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
 )
 
 func printf(a []any) (any, error) {
@@ -147,11 +148,11 @@ func printf(a []any) (any, error) {
 	if err := ordered(a); err != nil {
 		return nil, err
 	}
-	if stars.MatchString(format) {
+	if stars().MatchString(format) {
 		return nil, notEvaluated("a width that is an argument")
 	}
 	sum := 0
-	for _, w := range widths.FindAllString(format, -1) {
+	for _, w := range widths().FindAllString(format, -1) {
 		n, err := strconv.Atoi(w)
 		if sum += n; err != nil || n > maxText || sum > maxText {
 			return nil, ErrLimit
@@ -369,7 +370,7 @@ func sequence(a []any) (any, error) {
 	return strings.Trim(fmt.Sprint(l), "[]"), nil
 }
 
-var slugs = regexp.MustCompile(`[^a-zA-Z0-9\-_]+`)
+var slugs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9\-_]+`) })
 
 // slugify is gosimple/slug for text that needs no transliteration and is not
 // cut: letters and digits joined by single dashes.
@@ -380,7 +381,7 @@ func slugify(a []any) (any, error) {
 			return nil, notEvaluated("a slug of symbols")
 		}
 	}
-	s = slugs.ReplaceAllString(s, "-")
+	s = slugs().ReplaceAllString(s, "-")
 	for strings.Contains(s, "--") {
 		s = strings.ReplaceAll(s, "--", "-")
 	}
