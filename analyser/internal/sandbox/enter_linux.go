@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"fmt"
+	"iter"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,12 +42,34 @@ func Enter(dirs []string) (Report, error) {
 // started with three and opens a handful.
 const maxDescriptor = 4096
 
+// openDescriptors yields the numbers below maxDescriptor that are open, in order.
+// Poll says of many at once which are not, where a call for each takes a
+// millisecond.
+func openDescriptors() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		// Poll takes no more at once than the process may have open.
+		var asked [256]unix.PollFd
+		for first := 0; first < maxDescriptor; first += len(asked) {
+			for i := range asked {
+				asked[i] = unix.PollFd{Fd: int32(first + i)}
+			}
+			_, err := unix.Poll(asked[:], 0)
+			for i, a := range asked {
+				// When it could not tell, each is looked at.
+				if (err != nil || a.Revents&unix.POLLNVAL == 0) && !yield(first+i) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // checkDescriptors returns an error when a descriptor above standard error
 // leads to a file or device that it can write: somebody left it to us, and no
 // wall takes it away. A duplicate of a standard descriptor is none.
 func checkDescriptors() error {
 	var standard []unix.Stat_t
-	for fd := range maxDescriptor {
+	for fd := range openDescriptors() {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if err != nil {
 			continue

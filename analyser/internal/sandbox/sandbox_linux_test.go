@@ -15,6 +15,7 @@ import (
 	"time"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 
 	"github.com/gitops-reach/reach/firewall/canary"
 )
@@ -326,6 +327,65 @@ func TestInheritedDescriptor(t *testing.T) {
 		f.Close()
 		if !strings.Contains(string(out), tt.want) {
 			t.Errorf("%s: output %q, want %q", tt.name, out, tt.want)
+		}
+	}
+}
+
+// What is open is found whatever its number, also when the process may have
+// less open than is asked for at once.
+func TestOpenDescriptors(t *testing.T) {
+	f, err := os.Open("/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	var want []int
+	for _, least := range []int{255, 256, 900, maxDescriptor - 1} {
+		if uint64(least) >= limit.Cur {
+			continue
+		}
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, least)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		want = append(want, fd)
+	}
+	if len(want) < 3 {
+		t.Fatalf("only %d descriptors may be open", limit.Cur)
+	}
+	look := func() map[int]bool {
+		found := map[int]bool{}
+		for fd := range openDescriptors() {
+			found[fd] = true
+		}
+		return found
+	}
+	found := look()
+	for _, fd := range want {
+		if fd < maxDescriptor && !found[fd] {
+			t.Errorf("descriptor %d is open and was not found", fd)
+		}
+	}
+	if found[want[2]-1] || len(found) > 100 {
+		t.Errorf("%d descriptors are said to be open", len(found))
+	}
+	small := limit
+	small.Cur = 200
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &small); err != nil {
+		t.Fatal(err)
+	}
+	found = look()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range want {
+		if fd < maxDescriptor && !found[fd] {
+			t.Errorf("descriptor %d is open and was not found with a limit of %d", fd, small.Cur)
 		}
 	}
 }
