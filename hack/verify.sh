@@ -61,6 +61,7 @@ echo "== firewall"
 echo "== goldens with -update leave the tree as it is"
 "$go" test ./analyser/internal/kustomize -run TestGolden -update >/dev/null || say "kustomize goldens"
 "$go" test ./orchestrator/internal/schema -update >/dev/null || say "schema.json"
+"$go" test ./orchestrator/internal/rules -update >/dev/null || say "catalogue.go"
 after=$(git status --porcelain)
 [ "$before" = "$after" ] || { git status --short; say "goldens changed the tree"; }
 

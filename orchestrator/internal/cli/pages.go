@@ -9,7 +9,6 @@ import (
 	"github.com/gitops-reach/reach/orchestrator/internal/junit"
 	"github.com/gitops-reach/reach/orchestrator/internal/markdown"
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
-	"github.com/gitops-reach/reach/orchestrator/internal/rules"
 	"github.com/gitops-reach/reach/orchestrator/internal/sarif"
 	"github.com/gitops-reach/reach/orchestrator/internal/schema"
 )
@@ -24,7 +23,6 @@ func pages() []report.Page {
 // prepare does what the pages need once, ahead of the first of them.
 func prepare() {
 	html.Prepare()
-	rules.All()
 }
 
 // renderers write a census in the formats of reach report, each byte for byte

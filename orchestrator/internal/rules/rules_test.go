@@ -1,15 +1,59 @@
 package rules
 
 import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/format"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 )
+
+var update = flag.Bool("update", false, "write catalogue.go from rules.yaml")
+
+// TestCatalogueIsWhatIsWritten: catalogue.go says what rules.yaml says.
+func TestCatalogueIsWhatIsWritten(t *testing.T) {
+	var written []Rule
+	if err := yaml.UnmarshalStrict([]byte(Text), &written); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	b.WriteString("// Code generated from rules.yaml by go test -update. DO NOT EDIT.\n\npackage rules\n\nvar catalogue = []Rule{\n")
+	for _, r := range written {
+		b.WriteString("\t{\n")
+		fields := reflect.ValueOf(r)
+		for i := range fields.NumField() {
+			if f := fields.Field(i); !f.IsZero() {
+				fmt.Fprintf(&b, "\t\t%s: %#v,\n", fields.Type().Field(i).Name, f)
+			}
+		}
+		b.WriteString("\t},\n")
+	}
+	b.WriteString("}\n")
+	want, err := format.Source(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("catalogue.go", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(written, All()); diff != "" {
+		t.Errorf("catalogue.go is not what rules.yaml says, run go test ./orchestrator/internal/rules -update (-yaml +go):\n%s", diff)
+	}
+}
 
 // TestCatalogueIsWhole: every rule of the analyser is explained, and nothing else
 // is.
