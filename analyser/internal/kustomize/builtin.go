@@ -22,6 +22,8 @@ type builtinDefinition struct {
 	node string
 	// properties are lines "<tab>name node".
 	properties string
+	// schemaOf is what merges of our own look at.
+	schemaOf definitionSchema
 }
 
 // builtinKind are the definitions of one kind, of all groups and versions.

@@ -6,20 +6,22 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/resource"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// A strategic merge into a kind without a schema is a merge of mappings: lists and
-// scalars are replaced, null removes. kyaml does it by walking all of the object, and
-// asks of every node whether a comment at it is a schema, which makes it the dearest
-// step of most builds of custom resources. Here it is done by itself, as kyaml does
-// it (upstream: kyaml/yaml/merge2 and walk, FieldSetter), for trees in which nothing
+// A strategic merge is a merge of mappings: scalars and most lists are replaced, null
+// removes, and the elements of lists of which the schema tells the keys are merged in
+// turn. kyaml does it by walking all of the object, and at every node looks for a
+// comment that is a schema and copies the schema that it has, which makes it the
+// dearest step of most builds. Here it is done directly, as kyaml does it (upstream:
+// kyaml/yaml/merge2 and walk, FieldSetter, ElementSetter), for trees in which nothing
 // else can happen:
 //
-//   - no kind has a schema, and there are no comments, anchors, aliases;
+//   - there are no comments, anchors, aliases;
 //   - no key begins with "$", none is there twice, none is "<<";
-//   - the object holds no null, and what meets is of the same sort.
+//   - the object holds no null, and what meets is of the same sort;
+//   - elements that are merged by keys are mappings, all of which have the same of
+//     these keys, and no two the same values of them (keyedBy).
 //
 // Everything else is kyaml's to merge. TestMerges and FuzzMerge compare the two, node
 // by node.
@@ -29,12 +31,12 @@ import (
 func mergePlainly(r, patch *resource.Resource) bool {
 	to, from := r.YNode(), patch.YNode()
 	if to == nil || from == nil || to.Kind != yaml.MappingNode || from.Kind != yaml.MappingNode ||
-		!simpleTree(to, false) || !simpleTree(from, true) || !meet(to, from) ||
+		!mergeable(to, from, nil) ||
 		patch.NameChangeAllowed() || patch.KindChangeAllowed() {
 		return false
 	}
 	name, namespace, kind := r.GetName(), r.GetNamespace(), r.GetKind()
-	mergeMappings(to, from)
+	mergeMappings(to, from, nil)
 	if r.IsNilOrEmpty() {
 		return true
 	}
@@ -45,48 +47,73 @@ func mergePlainly(r, patch *resource.Resource) bool {
 	return true
 }
 
-// simpleTree reports a tree without what only kyaml knows how to treat. nulls may
-// stand in it where set.
-func simpleTree(n *yaml.Node, nulls bool) bool {
+// mergeable reports that a part of a patch can be merged into the part of an object at
+// the same place. Either may be missing, not both. s is what the schema says about the
+// field.
+func mergeable(to, from *yaml.Node, s *fieldSchema) bool {
+	if to != nil && (!plain(to) || to.Tag == kyaml.NodeTagNull) || from != nil && !plain(from) {
+		return false
+	}
+	if from != nil && from.Tag == kyaml.NodeTagNull {
+		// It removes: what is there is not looked at, but for kyaml's walk to it.
+		return from.Kind == yaml.ScalarNode && (to == nil || mergeable(to, nil, s))
+	}
+	if to != nil && from != nil && to.Kind != from.Kind {
+		return false
+	}
+	switch kindOf(to, from) {
+	case yaml.MappingNode:
+		return mergeableMappings(to, from, s)
+	case yaml.SequenceNode:
+		if s != nil && s.associative {
+			return mergeableLists(to, from, s)
+		}
+		return (to == nil || copied(to, false)) && (from == nil || copied(from, true))
+	}
+	return true
+}
+
+func kindOf(to, from *yaml.Node) yaml.Kind {
+	if to != nil {
+		return to.Kind
+	}
+	return from.Kind
+}
+
+// plain reports a node without what only kyaml knows how to treat.
+func plain(n *yaml.Node) bool {
 	if n.Anchor != "" || n.HeadComment != "" || n.LineComment != "" || n.FootComment != "" {
 		return false
 	}
-	null := n.Tag == kyaml.NodeTagNull
 	switch n.Kind {
-	case yaml.ScalarNode:
-		return nulls || !null
-	case yaml.SequenceNode:
-		if null {
-			return false
-		}
+	case yaml.ScalarNode, yaml.SequenceNode:
+		return true
 	case yaml.MappingNode:
-		if null || len(n.Content)%2 != 0 || !simpleKeys(n) || hasSchema(n) {
-			return false
-		}
-	default:
-		return false
+		return len(n.Content)%2 == 0 && plainKeys(n)
 	}
+	return false
+}
+
+// copied reports that a list, which is taken as it is, and all below holds nothing
+// that is of more than one meaning.
+func copied(n *yaml.Node, nulls bool) bool {
 	for i, c := range n.Content {
-		if key := n.Kind == yaml.MappingNode && i%2 == 0; !simpleTree(c, nulls && !key) {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			continue // plain has looked
+		}
+		if !plain(c) || c.Tag == kyaml.NodeTagNull && (!nulls || c.Kind != yaml.ScalarNode) || !copied(c, nulls) {
 			return false
 		}
 	}
 	return true
 }
 
-// hasSchema reports a mapping of a kind of which kyaml knows the fields, as it does of
-// its own Kustomization.
-func hasSchema(n *yaml.Node) bool {
-	version, kind := lookup(n, "apiVersion"), lookup(n, "kind")
-	return version != nil && kind != nil && version.Value != "" && kind.Value != "" &&
-		openapi.SchemaForResourceType(kyaml.TypeMeta{APIVersion: version.Value, Kind: kind.Value}) != nil
-}
-
-// simpleKeys reports that keys are scalars, differ, and are no directives.
-func simpleKeys(n *yaml.Node) bool {
+// plainKeys reports that keys are scalars, differ, and are no directives.
+func plainKeys(n *yaml.Node) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		k := n.Content[i]
-		if k.Kind != yaml.ScalarNode || strings.HasPrefix(k.Value, "$") || k.Value == "<<" {
+		if k.Kind != yaml.ScalarNode || strings.HasPrefix(k.Value, "$") || k.Value == "<<" || k.Tag == kyaml.NodeTagNull ||
+			k.Anchor != "" || k.HeadComment != "" || k.LineComment != "" || k.FootComment != "" {
 			return false
 		}
 	}
@@ -110,19 +137,37 @@ func simpleKeys(n *yaml.Node) bool {
 	return true
 }
 
-// meet reports that values at the same place are of the same sort.
-func meet(to, from *yaml.Node) bool {
-	if from.Tag == kyaml.NodeTagNull {
-		return true
+// typed is the schema of a mapping: the one that its place has, else that of the kind
+// that it names, which of the two mappings of a merge the object's does first.
+func typed(to, from *yaml.Node, s *fieldSchema) (_ *fieldSchema, known bool) {
+	for _, n := range []*yaml.Node{to, from} {
+		if s == nil && n != nil {
+			if s, known = schemaOf(n); !known {
+				return nil, false
+			}
+		}
 	}
-	if to.Kind != from.Kind {
+	return s, true
+}
+
+// maxPairs bounds the mappings that are merged here: every key of the one is looked for
+// in the other.
+const maxPairs = 1 << 20
+
+func mergeableMappings(to, from *yaml.Node, s *fieldSchema) bool {
+	s, known := typed(to, from, s)
+	if !known || to != nil && from != nil && len(to.Content)*len(from.Content) > maxPairs {
 		return false
 	}
-	if to.Kind != yaml.MappingNode {
-		return true
+	for i := 0; to != nil && i < len(to.Content); i += 2 {
+		k := to.Content[i].Value
+		if !mergeable(to.Content[i+1], lookup(from, k), s.field(k)) {
+			return false
+		}
 	}
-	for i := 0; i < len(from.Content); i += 2 {
-		if v := lookup(to, from.Content[i].Value); v != nil && !meet(v, from.Content[i+1]) {
+	for i := 0; from != nil && i < len(from.Content); i += 2 {
+		k := from.Content[i].Value
+		if lookup(to, k) == nil && !mergeable(nil, from.Content[i+1], s.field(k)) {
 			return false
 		}
 	}
@@ -131,38 +176,34 @@ func meet(to, from *yaml.Node) bool {
 
 // mergeMappings merges a mapping into another. What is added comes in the order of
 // its keys.
-func mergeMappings(to, from *yaml.Node) {
+func mergeMappings(to, from *yaml.Node, s *fieldSchema) {
+	s, _ = typed(to, from, s)
 	if len(to.Content) == 0 {
 		to.Style = from.Style
-	}
-	patched := make(map[string]*yaml.Node, len(from.Content)/2)
-	for i := 0; i < len(from.Content); i += 2 {
-		patched[from.Content[i].Value] = from.Content[i+1]
 	}
 	content := to.Content[:0]
 	for i := 0; i < len(to.Content); i += 2 {
 		k, v := to.Content[i], to.Content[i+1]
-		p, ok := patched[k.Value]
-		delete(patched, k.Value)
+		p, f := lookup(from, k.Value), s.field(k.Value)
 		switch {
-		case !ok:
-			keep(v)
+		case p == nil:
+			keep(v, f)
 		case p.Tag == kyaml.NodeTagNull:
 			continue
 		case v.Kind == yaml.MappingNode:
-			mergeMappings(v, p)
+			mergeMappings(v, p, f)
+		case v.Kind == yaml.SequenceNode && f != nil && f.associative:
+			mergeLists(v, p, f)
 		default:
 			replaceNode(v, p)
 		}
 		content = append(content, k, v)
 	}
 	to.Content = content
-	if len(patched) == 0 {
-		return
-	}
 	var added []int
 	for i := 0; i < len(from.Content); i += 2 {
-		if v := patched[from.Content[i].Value]; v != nil && v.Tag != kyaml.NodeTagNull {
+		// What null has removed is not there either, nor is it added.
+		if lookup(to, from.Content[i].Value) == nil && from.Content[i+1].Tag != kyaml.NodeTagNull {
 			added = append(added, i)
 		}
 	}
@@ -171,8 +212,15 @@ func mergeMappings(to, from *yaml.Node) {
 	})
 	for _, i := range added {
 		k, v := from.Content[i], from.Content[i+1]
-		keep(v)
-		to.Content = append(to.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: k.Value, Style: k.Style}, v)
+		key := &yaml.Node{Kind: yaml.ScalarNode, Value: k.Value, Style: k.Style}
+		if f := s.field(k.Value); v.Kind == yaml.SequenceNode && f != nil && f.associative && len(v.Content) > 0 {
+			// kyaml makes a list of its own, and knows no style of its key.
+			keep(v, f)
+			key.Style, v.Style = 0, 0
+		} else {
+			keep(v, f)
+		}
+		to.Content = append(to.Content, key, v)
 	}
 }
 
@@ -187,22 +235,30 @@ func replaceNode(to, from *yaml.Node) {
 }
 
 // keep does what kyaml does to a value that nothing meets: strings that older YAML
-// takes for something else are quoted, and nulls below are left out, but not within
-// lists.
-func keep(n *yaml.Node) {
+// takes for something else are quoted, nulls below are left out, but not within lists,
+// and lists that are merged by keys are made anew.
+func keep(n *yaml.Node, s *fieldSchema) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if n.Style == 0 && kyaml.IsYNodeString(n) && !isPlain(n.Value) && kyaml.IsValueNonString(n.Value) {
 			n.Style = yaml.DoubleQuotedStyle
 		}
 	case yaml.MappingNode:
+		s, _ = typed(n, nil, s)
 		content := n.Content[:0]
 		for i := 0; i < len(n.Content); i += 2 {
 			if v := n.Content[i+1]; v.Tag != kyaml.NodeTagNull {
-				keep(v)
+				keep(v, s.field(n.Content[i].Value))
 				content = append(content, n.Content[i], v)
 			}
 		}
 		n.Content = content
+	case yaml.SequenceNode:
+		if s != nil && s.associative && len(n.Content) > 0 {
+			for _, c := range n.Content {
+				keep(c, s.element())
+			}
+			*n = yaml.Node{Kind: yaml.SequenceNode, Style: n.Style, Content: n.Content}
+		}
 	}
 }

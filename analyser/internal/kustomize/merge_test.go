@@ -3,8 +3,10 @@ package kustomize
 import (
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,12 +26,6 @@ func mergedBothWays(t *testing.T, object, patch *yaml.Node) (diff string, taken 
 	t.Helper()
 	res := func(n *yaml.Node) *resource.Resource {
 		return &resource.Resource{RNode: *kyaml.NewRNode(copyNode(n))}
-	}
-	var n needs
-	n.look(object)
-	n.look(patch)
-	if len(n.kinds) > 0 || n.all {
-		return "", false
 	}
 	schemaOnce.Do(resetSchema)
 	ours, before := res(object), fmt.Sprint(everything(object))
@@ -99,11 +95,69 @@ func variants(patch *yaml.Node) []*yaml.Node {
 	return out
 }
 
+// mangled is a patch made of an object by chance: much is left out, elements change
+// places, values are others, keys are new or, where nulls may stand, null.
+func mangled(by *rand.Rand, n *yaml.Node, nulls bool) *yaml.Node {
+	c := *n
+	c.Content = nil
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(n.Content); i += 2 {
+			k, v := n.Content[i], n.Content[i+1]
+			identity := slices.Contains([]string{"apiVersion", "kind", "metadata", "name", "containerPort", "port", "spec", "template"}, k.Value)
+			switch dice := by.IntN(12); {
+			case dice < 4 && !identity:
+				continue
+			case dice == 4 && !identity && nulls:
+				v = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+			case dice == 5 && !identity:
+				k = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: k.Value + "x", Style: yaml.SingleQuotedStyle}
+			}
+			if k = copyNode(k); by.IntN(8) == 0 {
+				k.Style = yaml.DoubleQuotedStyle
+			}
+			c.Content = append(c.Content, k, mangled(by, v, nulls))
+		}
+		if by.IntN(12) == 0 {
+			by.Shuffle(len(c.Content)/2, func(i, j int) {
+				c.Content[2*i], c.Content[2*j] = c.Content[2*j], c.Content[2*i]
+				c.Content[2*i+1], c.Content[2*j+1] = c.Content[2*j+1], c.Content[2*i+1]
+			})
+		}
+	case yaml.SequenceNode:
+		none := by.IntN(8) == 0
+		for _, e := range n.Content {
+			if none {
+				break
+			}
+			if by.IntN(3) > 0 {
+				c.Content = append(c.Content, mangled(by, e, nulls))
+			}
+			if by.IntN(6) == 0 {
+				c.Content = append(c.Content, mangled(by, e, nulls))
+			}
+		}
+		by.Shuffle(len(c.Content), func(i, j int) { c.Content[i], c.Content[j] = c.Content[j], c.Content[i] })
+		if by.IntN(4) == 0 {
+			c.Style = yaml.FlowStyle
+		}
+	case yaml.ScalarNode:
+		switch by.IntN(6) {
+		case 0:
+			c.Value += "0"
+		case 1:
+			c.Style ^= yaml.DoubleQuotedStyle
+		}
+	}
+	return &c
+}
+
 // compareMerges merges every object of a text into the one before it and into itself,
 // in all variants or as it is.
 func compareMerges(t *testing.T, name, text string, all bool) (merges, taken int) {
 	t.Helper()
 	var last *yaml.Node
+	by := rand.New(rand.NewPCG(uint64(len(text)), 1))
 	for _, d := range document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0).Documents {
 		if d.Node == nil || d.Node.Kind != yaml.MappingNode {
 			continue
@@ -112,13 +166,17 @@ func compareMerges(t *testing.T, name, text string, all bool) (merges, taken int
 			if object == nil {
 				continue
 			}
-			patches := []*yaml.Node{d.Node}
+			patches := []*yaml.Node{d.Node, mangled(by, d.Node, true), mangled(by, object, true)}
 			if all {
-				patches = variants(copyNode(d.Node))
+				patches = append(variants(copyNode(d.Node)), patches[1:]...)
 			}
-			for _, patch := range patches {
+			for i, patch := range patches {
 				merges++
-				diff, took := mergedBothWays(t, object, patch)
+				onto := object
+				if i%2 == 1 {
+					onto = mangled(by, object, false)
+				}
+				diff, took := mergedBothWays(t, onto, patch)
 				if diff != "" {
 					t.Errorf("%s, %s: kyaml (-) and mergePlainly (+) differ:\n%s", name, d.Ref, diff)
 					return merges, taken
@@ -185,6 +243,15 @@ func FuzzMerge(f *testing.F) {
 		{"apiVersion: a/v1\nkind: A\nmetadata: {name: a}\nspec: {a: 1, b: [1], c: {d: e}}", "apiVersion: a/v1\nkind: A\nmetadata: {name: a}\nspec: {a: null, b: [2, null], c: {d: yes, e: {f: null, g: on}}}"},
 		{"kind: A\nmetadata:\n  name: 'a'\nspec: {}\ndata: []", "kind: A\nmetadata:\n  name: b\n  namespace: c\nspec:\n  z: 012\n  a: |\n    x\ndata:\n- a"},
 		{"a: b", "a: {b: c}\n"},
+		{
+			"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a, image: b, ports: [{containerPort: 1}, {containerPort: 2}]}, {name: c}]}}}",
+			"apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {\"volumes\": [{name: v}], containers: [{name: d}, {name: a, image: null, env: [{name: yes, value: on}], ports: [{containerPort: 2, name: x}]}]}}}",
+		},
+		{
+			"apiVersion: v1\nkind: Service\nspec: {ports: [{port: 1, protocol: TCP}, {port: 1, protocol: UDP}]}",
+			"apiVersion: v1\nkind: Service\nspec:\n  ports:\n  - {port: 1, protocol: UDP, name: a}\n  - {port: 2, protocol: TCP}",
+		},
+		{"a: {apiVersion: v1, kind: Pod, spec: {volumes: []}}", "a: {spec: {volumes: [{name: a}], tolerations: [{key: a}]}}"},
 		{"a: &x b\nc: *x", "$patch: delete"},
 	} {
 		f.Add(seed[0], seed[1])

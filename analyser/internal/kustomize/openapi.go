@@ -74,14 +74,14 @@ func applyMerge(r, patch *resource.Resource, long bool) error {
 	if alone {
 		return r.ApplySmPatch(patch)
 	}
-	var n needs
-	n.look(r.YNode())
-	n.look(patch.YNode())
 	kindsMu.RLock()
-	if len(n.kinds) == 0 && !n.all && !long && mergePlainly(r, patch) {
+	if !long && mergePlainly(r, patch) {
 		kindsMu.RUnlock()
 		return nil
 	}
+	var n needs
+	n.look(r.YNode())
+	n.look(patch.YNode())
 	if n.missing() {
 		kindsMu.RUnlock()
 		kindsMu.Lock()
