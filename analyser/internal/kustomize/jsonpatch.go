@@ -279,6 +279,10 @@ func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *
 	if err != nil {
 		return fail(codeBadPatch, 0, "the target of a patch is not a valid selector")
 	}
+	var plain []operation
+	if !m.long && len(selected) > 0 {
+		plain = plainOperations(ops)
+	}
 	for _, e := range selected {
 		r := e.own()
 		e.step(StepPatch, text.pos)
@@ -287,7 +291,10 @@ func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *
 		}
 		before, id := *r.YNode(), r.CurId()
 		internal := kioutil.GetInternalAnnotations(&r.RNode)
-		patched, err := applyJSONPatch(ops, r.YNode())
+		patched, ok := applyPlainly(plain, r.YNode())
+		if !ok {
+			patched, err = applyJSONPatch(ops, r.YNode())
+		}
 		if err != nil {
 			if n := unwritable(r.YNode(), true); n != nil {
 				return cannotWrite(n, id)

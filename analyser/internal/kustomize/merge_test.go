@@ -191,18 +191,13 @@ func compareMerges(t *testing.T, name, text string, all bool) (merges, taken int
 	return merges, taken
 }
 
-// TestMerges compares on the objects of the golden censuses and of the corpus.
-func TestMerges(t *testing.T) {
-	var merges, taken int
+// eachText hands over the YAML of each golden census, and each YAML file of the corpus
+// where that is at hand.
+func eachText(t *testing.T, with func(name, text string)) {
+	t.Helper()
 	archives, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "census", "*.txtar"))
 	if err != nil || len(archives) == 0 {
 		t.Fatal("the golden censuses are not where they were", err)
-	}
-	texts := 0
-	compare := func(name, text string) {
-		texts++
-		m, n := compareMerges(t, name, text, texts%10 == 0)
-		merges, taken = merges+m, taken+n
 	}
 	for _, archive := range archives {
 		a, err := txtar.ParseFile(archive)
@@ -215,22 +210,34 @@ func TestMerges(t *testing.T) {
 				all.WriteString("\n---\n" + string(f.Data))
 			}
 		}
-		compare(archive, all.String())
+		with(archive, all.String())
 	}
 	corpus := filepath.Join("..", "..", "..", "..", "shared", "corpus")
-	if _, err := os.Stat(corpus); err == nil && !testing.Short() {
-		err = filepath.WalkDir(corpus, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() || filepath.Ext(path) != ".yaml" {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			compare(path, string(text))
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+	if _, err := os.Stat(corpus); err != nil || testing.Short() {
+		return
 	}
+	err = filepath.WalkDir(corpus, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		with(path, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMerges compares on the objects of the golden censuses and of the corpus.
+func TestMerges(t *testing.T) {
+	var merges, taken int
+	texts := 0
+	eachText(t, func(name, text string) {
+		texts++
+		m, n := compareMerges(t, name, text, texts%10 == 0)
+		merges, taken = merges+m, taken+n
+	})
 	t.Logf("%d merges, %d taken on", merges, taken)
 	if taken < merges/10 || taken == 0 {
 		t.Errorf("only %d of %d merges were taken on: that compares little", taken, merges)
