@@ -89,7 +89,10 @@ func (w *worklist) declared(o *kustomize.Object) controller.Declared {
 	}
 	for _, e := range w.engines {
 		if e.Handles(o.Ref.GroupKind()) {
-			d := e.Read(o)
+			d, known := w.memory.declared(o)
+			if !known {
+				d = e.Read(o)
+			}
 			w.read[o] = d
 			return d
 		}

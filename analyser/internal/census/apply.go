@@ -83,6 +83,10 @@ func (w *worklist) suspects(r *controller.Result) []*kustomize.Object {
 	if out, ok := w.suspected[r]; ok {
 		return out
 	}
+	if out, ok := w.memory.suspects(r); ok {
+		w.suspected[r] = out
+		return out
+	}
 	plain := &placement.Applied{Sync: &controller.Sync{}}
 	found := func(string, *yaml.Node, string, ...any) *placement.Rejected { return &placement.Rejected{} }
 	var out []*kustomize.Object

@@ -29,7 +29,10 @@ import (
 // The result depends on the content of the snapshot and the request alone, not
 // on the order in which anything was read.
 func Take(ctx context.Context, snap *snapshot.Snapshot, req Request) (*Census, error) {
-	return newWorklist(ctx, snap, &req).take()
+	w := newWorklist(ctx, snap, &req)
+	c, err := w.take()
+	w.memory.keep(w, err)
+	return c, err
 }
 
 func (w *worklist) take() (*Census, error) {
@@ -59,6 +62,7 @@ func (w *worklist) take() (*Census, error) {
 	}
 	step(2)
 	considered, unparsed := w.considered(reached)
+	c.BytesRead = w.bytes(considered)
 	rows := coverage.RowRoots(w.applied)
 	c.Files = coverage.Files(considered, reached, rows, packs)
 	c.Placements = placement.WithUncovered(reached, uncovered(c.Files))
@@ -90,7 +94,7 @@ func (w *worklist) take() (*Census, error) {
 			w.note("%s", n)
 		}
 	}
-	c.OriginURL, c.BytesRead = w.originURL(), w.snap.BytesRead()
+	c.OriginURL = w.originURL()
 	c.Clusters = w.clusters(c.Ownership)
 	for _, r := range w.roots {
 		c.Roots = append(c.Roots, r.Root)
@@ -109,10 +113,14 @@ func (w *worklist) take() (*Census, error) {
 }
 
 func newWorklist(ctx context.Context, snap *snapshot.Snapshot, req *Request) *worklist {
-	positions := &position.Set{}
+	memory := req.Memory.recall(req)
+	docs := memory.reader()
+	if docs == nil {
+		docs = document.NewReader(&position.Set{}, req.Limits.Document)
+	}
 	w := &worklist{
-		ctx: ctx, req: req, snap: snap, positions: positions, engines: req.Engines,
-		docs:     document.NewReader(positions, req.Limits.Document),
+		ctx: ctx, req: req, snap: snap, positions: docs.Positions(), engines: req.Engines,
+		docs: docs, memory: memory,
 		views:    map[string]*controller.View{},
 		sources:  source.NewViews(snap),
 		raws:     map[*document.Document]*kustomize.Object{},
@@ -179,6 +187,23 @@ func (w *worklist) considered(reached []*placement.Placement) ([]coverage.Consid
 		out = append(out, c)
 	}
 	return out, unparsed
+}
+
+// bytes is the size of the considered files, each content once.
+func (w *worklist) bytes(considered []coverage.Considered) int64 {
+	var n int64
+	counted := make(map[string]bool, len(considered))
+	for _, c := range considered {
+		e, _ := w.snap.Lookup(c.Path)
+		if !e.IsFile() || counted[e.Blob] {
+			continue
+		}
+		counted[e.Blob] = true
+		if size, err := w.snap.Size(e, w.memory.snapshot()); err == nil {
+			n += size
+		}
+	}
+	return n
 }
 
 // inTemplates reports a file below the templates of a chart.

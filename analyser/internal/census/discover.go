@@ -146,9 +146,12 @@ func (w *worklist) file(e snapshot.Entry) *document.File {
 func (w *worklist) raw(d *document.Document) *kustomize.Object {
 	o := w.raws[d]
 	if o == nil {
-		o = &kustomize.Object{Ref: d.Ref, Written: d.Ref, Node: d.Node, Origin: d.Pos}
-		w.raws[d] = o
+		o = w.memory.raw(d)
 	}
+	if o == nil {
+		o = &kustomize.Object{Ref: d.Ref, Written: d.Ref, Node: d.Node, Origin: d.Pos}
+	}
+	w.raws[d] = o
 	return o
 }
 

@@ -216,7 +216,7 @@ func (w *worklist) inputs(a *placement.Applied) (s *controller.Sync, vars map[st
 func patches(s *controller.Sync) string {
 	var b strings.Builder
 	for _, p := range s.Overlay.Patches {
-		fmt.Fprintf(&b, "%d %+v\x00", p.Pos, p.Target)
+		fmt.Fprintf(&b, "%q %d %+v\x00", p.Text, p.Pos, p.Target)
 	}
 	return b.String()
 }

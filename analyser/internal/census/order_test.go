@@ -1,7 +1,6 @@
 package census
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
@@ -16,7 +15,6 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/controller/flux"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
-	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
@@ -43,9 +41,9 @@ func TestReadingOrder(t *testing.T) {
 			snap := snapshot.FromTxtar(a, "repo/")
 			var roots []placement.Root
 			for _, f := range a.Files {
-				for _, m := range rootFlag.FindAllStringSubmatch(string(f.Data), -1) {
+				for _, m := range RootFlag.FindAllStringSubmatch(string(f.Data), -1) {
 					if f.Name == "flags" {
-						roots = append(roots, placement.Root{Cluster: cluster.Name(m[1]), Path: m[2]})
+						roots = append(roots, FlaggedRoot(m))
 					}
 				}
 			}
@@ -76,7 +74,13 @@ func TestReadingOrder(t *testing.T) {
 	}
 }
 
-var rootFlag = regexp.MustCompile(`(?m)^--root ([^=\s]+)=(\S+)$`)
+// RootFlag finds the roots in the flags of a golden census.
+var RootFlag = regexp.MustCompile(`(?m)^--root ([^=\s]+)=(\S+)$`)
+
+// FlaggedRoot is a root that RootFlag found.
+func FlaggedRoot(m []string) placement.Root {
+	return placement.Root{Cluster: cluster.Name(m[1]), Path: m[2]}
+}
 
 // inOrder takes a census of which the manifests are read in an order, and writes
 // it out.
@@ -94,41 +98,5 @@ func inOrder(t *testing.T, snap *snapshot.Snapshot, roots []placement.Root, orde
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
-	at := func(p position.Pos) position.Position { return c.Positions.Position(p) }
-	for _, r := range c.Roots {
-		fmt.Fprintln(&b, "root", r.Cluster, r.Path, r.Namespace, r.Name, r.DeclaredBy, at(r.Declared))
-	}
-	for _, x := range c.Clusters {
-		fmt.Fprintln(&b, "cluster", x.Name, x.References, x.Controllers, x.Evidence, x.RunsFlux, x.StrictSubstitution)
-	}
-	for _, a := range c.Applied {
-		fmt.Fprintln(&b, "sync", a.Cluster, a.Target, a.Controller(), a.Path, a.Directory, a.State, a.Reason, a.Detail, at(a.Pos), a.Trace(c.Positions))
-		for _, r := range a.Releases {
-			fmt.Fprintln(&b, "release", r.Cluster, r.Target, r.Class, r.State, r.Reason, r.Detail, r.Trace(c.Positions))
-		}
-		for _, o := range a.Objects {
-			fmt.Fprintln(&b, "built", o.Ref, at(o.Origin))
-			for _, s := range o.Steps {
-				fmt.Fprintln(&b, "step", s.Kind, at(s.Pos))
-			}
-		}
-	}
-	for _, p := range c.Placements {
-		fmt.Fprintln(&b, "placement", p.Path, p.Role, p.Class, p.Cluster, p.ControllerCluster, p.Controller, p.State, p.Reason, p.Detail, p.Trace(c.Positions))
-	}
-	for _, o := range c.Objects {
-		fmt.Fprintln(&b, "object", o.Ref, o.Class, o.Applied.Controller(), at(o.Object.Origin))
-	}
-	for _, f := range c.Files {
-		fmt.Fprintln(&b, "file", f.Path, f.Role, f.Analysis, f.Reason, f.Detail, f.Placements, f.Root)
-	}
-	for _, f := range c.Findings {
-		fmt.Fprintf(&b, "finding %+v\n", f)
-	}
-	for _, n := range c.Notes {
-		fmt.Fprintln(&b, "note", n)
-	}
-	fmt.Fprintln(&b, c.Rows, c.Proposals)
-	return b.String()
+	return Write(c)
 }

@@ -42,6 +42,8 @@ type Request struct {
 	// NoShortcuts parses every document with the YAML library, substitutes every
 	// object by way of its text and shares no builds. The result is the same.
 	NoShortcuts bool
+	// Memory is what censuses before this one left; nil remembers nothing.
+	Memory *Memory
 	// Progress is called now and then, from one goroutine at a time; nil for
 	// none.
 	Progress func(Progress)
@@ -111,7 +113,8 @@ type Census struct {
 	// reads, by extension.
 	NotConsidered map[string]int
 	FilesInCommit int
-	BytesRead     int64
+	// BytesRead is the size of all files that were looked at, each content once.
+	BytesRead int64
 	// Views are the artifacts that Syncs read, by placement.Applied.ViewKey.
 	Views map[string]*controller.View
 }

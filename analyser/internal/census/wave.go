@@ -78,18 +78,31 @@ func each(n int, f func(int)) {
 // plan is the build of a Sync and the key that equal builds have.
 func (w *worklist) plan(a *placement.Applied, view *controller.View, engine controller.Engine) (key string, build func() *controller.Result) {
 	s, vars, complete, strict := w.inputs(a)
-	key = fmt.Sprintf("%s\x00%q\x00%#v\x00%#v\x00%q %q\x00%t\x00%q\x00%t%t%t%t%q", view.Key, s.Path, s.Overlay, patches(s),
+	b := w.builder(view)
+	overlay := s.Overlay
+	overlay.Patches = nil
+	inputs := fmt.Sprintf("%q\x00%#v\x00%q\x00%q %q\x00%t\x00%q\x00%t%t%t%t%q", s.Path, overlay, patches(s),
 		sorted(s.CommonLabels), sorted(s.CommonAnnotations), s.Decryption, sorted(vars), complete, strict,
 		s.Variables.Declared, s.Variables.Always, s.Variables.Hidden)
+	return view.Key + "\x00" + inputs, func() *controller.Result {
+		k := b.Build(engine.Target(s))
+		return w.memory.result(k, inputs, func() *controller.Result {
+			return engine.Finish(k, s, vars, complete, strict, b.Options().NoShortcuts)
+		})
+	}
+}
+
+// builder is the Builder of a view.
+func (w *worklist) builder(view *controller.View) *kustomize.Builder {
 	b := w.builders[view.Key]
 	if b == nil {
 		options := w.req.Limits.Build
 		options.Working = w.working
 		options.Unshared, options.NoShortcuts = w.req.NoShortcuts, w.req.NoShortcuts
-		b = kustomize.NewBuilderWith(view.Snapshot, w.docs, options)
+		b = w.memory.builder(view, w.docs, options)
 		w.builders[view.Key] = b
 	}
-	return key, func() *controller.Result { return engine.Build(b, s, vars, complete, strict) }
+	return b
 }
 
 // build builds a Sync, or returns what an equal one built before.

@@ -31,6 +31,7 @@ type worklist struct {
 	req       *Request
 	snap      *snapshot.Snapshot
 	docs      *document.Reader
+	memory    *recalled
 	positions *position.Set
 	engines   []controller.Engine
 

@@ -319,11 +319,19 @@ type Engine struct {
 	// clean, "" is the root (Flux: filepath-securejoin, so ".." is clamped).
 	// It need not exist.
 	Directory func(path string) string
-	// Build builds a Sync from a view of its source's artifact. vars are the
-	// values of Variables with precedence applied; complete is false when some
-	// could not be read, so that an undeclared variable may have a value after
-	// all. strict is whether an undeclared variable fails the build.
-	Build func(b *kustomize.Builder, s *Sync, vars map[string]string, complete, strict bool) *Result
+	// Target is what kustomize builds for a Sync.
+	Target func(*Sync) kustomize.Target
+	// Finish turns what kustomize built into what the controller applies; it
+	// changes nothing of it. vars are the values of Variables with precedence
+	// applied; complete is false when some could not be read, so that an
+	// undeclared variable may have a value after all. strict is whether an
+	// undeclared variable fails the build. byText substitutes without shortcuts.
+	Finish func(k *kustomize.Build, s *Sync, vars map[string]string, complete, strict, byText bool) *Result
+}
+
+// Build builds a Sync from a view of its source's artifact: Target and Finish.
+func (e Engine) Build(b *kustomize.Builder, s *Sync, vars map[string]string, complete, strict bool) *Result {
+	return e.Finish(b.Build(e.Target(s)), s, vars, complete, strict, b.Options().NoShortcuts)
 }
 
 // View makes the artifact of a source out of the repository.

@@ -112,6 +112,20 @@ func (r *Reader) parse(c *cached, s *snapshot.Snapshot, e snapshot.Entry, conten
 	c.file = r.file(e.Origin, content, c.base, c.last)
 }
 
+// Retain forgets the files that are not in a snapshot. Their positions stay.
+func (r *Reader) Retain(s *snapshot.Snapshot) {
+	kept := make(map[fileKey]*cached, len(r.files))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range s.Entries() {
+		k := fileKey{e.Origin, e.Blob}
+		if c := r.files[k]; c != nil {
+			kept[k] = c
+		}
+	}
+	r.files = kept
+}
+
 // Text parses text that stands in another file: an inline patch, say. pos is
 // the position of its first line; base 0 leaves all lines 0. The result is not
 // kept. Lines past the end of that file count as its last one.

@@ -15,16 +15,22 @@ import (
 // Builder builds targets of one view and shares the layers between them. It is
 // safe for concurrent use.
 type Builder struct {
-	view    *snapshot.Snapshot
+	*shared
+	view view
+}
+
+// shared is what all builds of a Builder share.
+type shared struct {
 	docs    *document.Reader
 	options Options
 
 	mu      sync.Mutex
-	kfiles  map[string]*kfile
+	kfiles  map[kfileKey]*kfile
 	files   map[fileKey]*templates
 	layers  layerCache
 	readsOf map[readsKey]*reads
 	builds  sync.Map // of built by Target.key
+	before  *before  // nil without a Builder of another snapshot to take from
 }
 
 // Options change how a Builder works, never what it builds, unless a limit is
@@ -45,6 +51,9 @@ type Options struct {
 	// NoShortcuts leaves every merge and every reference to kustomize, and makes an
 	// engine substitute every object by way of its text.
 	NoShortcuts bool
+	// Remember notes what everything was built from, so that a Builder of another
+	// snapshot can take what is the same there, see Builder.Over.
+	Remember bool
 	// Working is called again and again while a build runs, from any goroutine; it may
 	// be nil.
 	Working func()
@@ -52,12 +61,12 @@ type Options struct {
 
 // NewBuilder returns a builder over a view. Documents are read through docs,
 // which several builders may share.
-func NewBuilder(view *snapshot.Snapshot, docs *document.Reader) *Builder {
-	return NewBuilderWith(view, docs, Options{})
+func NewBuilder(snap *snapshot.Snapshot, docs *document.Reader) *Builder {
+	return NewBuilderWith(snap, docs, Options{})
 }
 
 // NewBuilderWith is NewBuilder with options.
-func NewBuilderWith(view *snapshot.Snapshot, docs *document.Reader, options Options) *Builder {
+func NewBuilderWith(snap *snapshot.Snapshot, docs *document.Reader, options Options) *Builder {
 	if options.MaxDepth <= 0 {
 		options.MaxDepth = 100
 	}
@@ -67,13 +76,13 @@ func NewBuilderWith(view *snapshot.Snapshot, docs *document.Reader, options Opti
 	if options.Working == nil {
 		options.Working = func() {}
 	}
-	return &Builder{
-		view: view, docs: docs, options: options,
-		kfiles:  map[string]*kfile{},
+	return &Builder{view: view{files: snap}, shared: &shared{
+		docs: docs, options: options,
+		kfiles:  map[kfileKey]*kfile{},
 		files:   map[fileKey]*templates{},
 		layers:  layerCache{limit: maxLayerEntries},
 		readsOf: map[readsKey]*reads{},
-	}
+	}}
 }
 
 // Options are those that the builder was made with.
@@ -85,7 +94,13 @@ func (b *Builder) cachedLayer(key layerKey) *layer {
 	if b.options.Unshared {
 		return nil
 	}
-	return b.layers.get(key)
+	l := b.layers.get(key)
+	if l == nil {
+		if l = b.before.layer(key); l != nil {
+			b.layers.put(key, l)
+		}
+	}
+	return l
 }
 
 func (b *Builder) cacheLayer(key layerKey, l *layer) *layer {

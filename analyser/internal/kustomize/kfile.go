@@ -42,29 +42,46 @@ type kfile struct {
 	placed map[string]position.Pos
 }
 
+// kfileKey is everything that decides what the kustomization file of a directory
+// is: how many there are, and the first.
+type kfileKey struct {
+	dir   string
+	found int
+	first snapshot.Entry
+}
+
 // kfile loads the kustomization file of a directory (upstream: LoadKustFile
 // and KustTarget.Load in api/internal/target/kusttarget.go). It never returns
 // nil.
 func (b *Builder) kfile(dir string) *kfile {
+	found := b.kustomizationFiles(dir)
+	key := kfileKey{dir: dir, found: len(found)}
+	if len(found) > 0 {
+		key.first = found[0]
+	}
 	b.mu.Lock()
-	f := b.kfiles[dir]
+	f := b.kfiles[key]
+	if f == nil {
+		if f = b.before.kfile(key); f != nil {
+			b.kfiles[key] = f
+		}
+	}
 	b.mu.Unlock()
 	if f != nil {
 		return f
 	}
-	f = b.loadKfile(dir)
+	f = b.loadKfile(dir, found)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if other := b.kfiles[dir]; other != nil {
+	if other := b.kfiles[key]; other != nil {
 		return other
 	}
-	b.kfiles[dir] = f
+	b.kfiles[key] = f
 	return f
 }
 
-func (b *Builder) loadKfile(dir string) *kfile {
+func (b *Builder) loadKfile(dir string, found []snapshot.Entry) *kfile {
 	f := &kfile{dir: dir}
-	found := b.kustomizationFiles(dir)
 	switch len(found) {
 	case 0:
 		f.absent = true
@@ -84,7 +101,7 @@ func (b *Builder) loadKfile(dir string) *kfile {
 		return f
 	}
 	f.content = content
-	file, err := b.docs.Read(b.view, f.entry)
+	file, err := b.docs.Read(b.view.files, f.entry)
 	if err == nil {
 		f.base = file.Base
 		if len(file.Documents) > 0 && file.Documents[0].Node.Kind == yaml.MappingNode {
@@ -255,7 +272,7 @@ func textPos(n *yaml.Node) position.Pos {
 
 // base is the position of an entry as a whole.
 func (b *Builder) base(e snapshot.Entry) position.Pos {
-	f, err := b.docs.Read(b.view, e)
+	f, err := b.docs.Read(b.view.files, e)
 	if err != nil {
 		return 0
 	}

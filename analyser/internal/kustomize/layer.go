@@ -28,6 +28,7 @@ type layer struct {
 	// built again, so that a limit does not depend on what was built before.
 	cost, height int
 	secrets      secrets
+	record       *record
 }
 
 // outside is what a layer has from outside the snapshot, and what cannot be
@@ -50,6 +51,8 @@ type layerKey struct {
 	dir    string
 	origin string // path from the target, "" without build metadata
 	traced bool
+	// noRemoteBases: the controller refuses bases from elsewhere, here and below.
+	noRemoteBases bool
 }
 
 // run is one build.
@@ -111,12 +114,13 @@ func (r *run) newTarget(f *kfile, chain []string, origin *resource.Origin, metad
 
 // layer builds the layer of a directory, or takes what was built before.
 func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadata []string) *layer {
-	key := layerKey{dir: dir, traced: origin != nil}
+	key := layerKey{dir: dir, traced: origin != nil, noRemoteBases: r.overlay != nil && r.overlay.NoRemoteBases}
 	if origin != nil {
 		key.origin = origin.Path
 	}
 	if !r.isolated {
 		if l := r.b.cachedLayer(key); l != nil {
+			r.b.view.asked.add(l.record)
 			if dir := cycle(chain, l.closure); dir != "" {
 				return &layer{err: fail(codeCycle, 0, cycleMessage(dir))}
 			}
@@ -127,6 +131,13 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 			// Built again, to fail at the line where the limit is reached.
 		}
 	}
+	outer, record := r.b, r.b.newRecord()
+	r.b = outer.under(record)
+	defer func() { // also when kustomize panics
+		r.b = outer
+		record.done()
+		outer.view.asked.add(record)
+	}()
 	f := r.b.kfile(dir)
 	if f.failure != nil {
 		return &layer{err: f.failure}
@@ -143,7 +154,7 @@ func (r *run) layer(dir string, chain []string, origin *resource.Origin, metadat
 	r.b.options.Working()
 	budget := r.budget
 	l := r.newTarget(f, chain, origin, metadata).build()
-	l.cost = budget - r.budget
+	l.cost, l.record = budget-r.budget, record
 	if r.isolated || l.err != nil && (l.err.Code == codeCycle || l.err.Code == codeLimit) {
 		// Whether a chain of layers is a cycle depends on where it starts.
 		return l

@@ -19,7 +19,7 @@ import (
 // view (upstream: api/internal/loader with LoadRestrictionsNone; the root of
 // the view is a wall, as Flux's file system is).
 type loader struct {
-	view *snapshot.Snapshot
+	view view
 	dir  string
 	// remote is told of files that are somewhere else.
 	remote func(url string)
@@ -57,7 +57,7 @@ func (l *loader) New(string) (ifc.Loader, error) {
 func (l *loader) Cleanup() error { return nil }
 
 // resolveFile finds a regular file by a path as written in a layer at dir.
-func resolveFile(view *snapshot.Snapshot, dir, p string, pos position.Pos) (snapshot.Entry, *Failure) {
+func resolveFile(view view, dir, p string, pos position.Pos) (snapshot.Entry, *Failure) {
 	full, ok := snapshot.Join(dir, p)
 	if !ok {
 		return snapshot.Entry{}, fail(codeOutside, pos, fmt.Sprintf("%s leads out of the source", quoteShort(p)))
@@ -129,7 +129,7 @@ const (
 
 // resolveDir finds the directory of a layer by a path as written in a layer
 // (upstream: FileLoader.New).
-func resolveDir(view *snapshot.Snapshot, dir, p string, pos position.Pos) (string, *Failure) {
+func resolveDir(view view, dir, p string, pos position.Pos) (string, *Failure) {
 	if p == "" {
 		return "", fail(codeNotFound, pos, "an empty path")
 	}
@@ -157,7 +157,7 @@ func resolveDir(view *snapshot.Snapshot, dir, p string, pos position.Pos) (strin
 // unnameable says, of a path that is not there, which name it stands for when
 // Flux wrote it into a kustomization file: YAML cannot hold bytes that are not
 // UTF-8, and U+FFFD takes the place of each. "" when there is no such name.
-func unnameable(view *snapshot.Snapshot, full string) string {
+func unnameable(view view, full string) string {
 	if !strings.ContainsRune(full, utf8.RuneError) {
 		return ""
 	}

@@ -8,8 +8,9 @@ import (
 
 // built is a build that was asked for once.
 type built struct {
-	once  sync.Once
-	build *Build
+	once   sync.Once
+	build  *Build
+	record *record
 }
 
 // Build builds a target, once however often it is asked for: a Kustomization
@@ -23,9 +24,18 @@ func (b *Builder) Build(t Target) *Build {
 	if b.options.Unshared {
 		return b.build(t)
 	}
-	v, _ := b.builds.LoadOrStore(t.key(), &built{})
+	key := t.key()
+	v, _ := b.builds.LoadOrStore(key, &built{})
 	o := v.(*built)
-	o.once.Do(func() { o.build = b.build(t) })
+	o.once.Do(func() {
+		if old := b.before.build(key); old != nil {
+			o.build, o.record = old.build, old.record
+			return
+		}
+		o.record = b.newRecord()
+		o.build = b.under(o.record).build(t)
+		o.record.done()
+	})
 	return o.build
 }
 

@@ -79,7 +79,7 @@ func (t *target) readPatch(path, inline string, node *yaml.Node, pos position.Po
 	if err != nil {
 		return nil, fail(codeNotFound, pos, "cannot read "+e.Origin)
 	}
-	doc, err := t.b.docs.Read(t.b.view, e)
+	doc, err := t.b.docs.Read(t.b.view.files, e)
 	if err != nil {
 		return nil, fail(codeNotFound, pos, "cannot read "+e.Origin)
 	}

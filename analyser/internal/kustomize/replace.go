@@ -157,7 +157,7 @@ func (m *resources) mayBeSecret(s *types.SourceSelector) bool {
 
 // elements are the nodes of the list in a file, or its one mapping.
 func (b *Builder) elements(e snapshot.Entry) []*yaml.Node {
-	file, err := b.docs.Read(b.view, e)
+	file, err := b.docs.Read(b.view.files, e)
 	if err != nil || len(file.Documents) == 0 {
 		return nil
 	}

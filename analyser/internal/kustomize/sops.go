@@ -110,7 +110,7 @@ func (b *Builder) encrypted(e snapshot.Entry) bool {
 	if hasLine(content, "sops_mac=") || hasLine(content, "[sops]") {
 		return true
 	}
-	f, err := b.docs.Read(b.view, e)
+	f, err := b.docs.Read(b.view.files, e)
 	if err != nil {
 		return false
 	}

@@ -34,11 +34,16 @@ func (b *Builder) templates(e snapshot.Entry) *templates {
 	key := fileKey{e.Origin, e.Blob}
 	b.mu.Lock()
 	t := b.files[key]
+	if t == nil {
+		if t = b.before.templates(key); t != nil {
+			b.files[key] = t
+		}
+	}
 	b.mu.Unlock()
 	if t != nil {
 		return t
 	}
-	file, err := b.docs.Read(b.view, e)
+	file, err := b.docs.Read(b.view.files, e)
 	if err != nil {
 		t = &templates{err: fail(codeNotFound, 0, "cannot read "+e.Origin)}
 	} else {

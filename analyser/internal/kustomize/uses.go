@@ -21,6 +21,7 @@ type reads struct {
 	external []External
 	// schema reports an `openapi` field.
 	schema bool
+	record *record
 }
 
 // childLayer is a directory that a kustomization file refers to.
@@ -127,16 +128,24 @@ func (b *Builder) reads(f *kfile, plugin bool) *reads {
 	key := readsKey{f.dir, plugin}
 	b.mu.Lock()
 	r := b.readsOf[key]
-	b.mu.Unlock()
-	if r != nil {
-		return r
+	if r == nil {
+		if r = b.before.reads(key); r != nil {
+			b.readsOf[key] = r
+		}
 	}
-	w := readsWalk{b: b, f: f, plugin: plugin, r: &reads{}}
-	w.walk()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.readsOf[key] = w.r
-	return w.r
+	b.mu.Unlock()
+	if r == nil {
+		r = &reads{record: b.newRecord()}
+		own := b.under(r.record)
+		_ = own.kustomizationFiles(f.dir) // it was made from f
+		(&readsWalk{b: own, f: f, plugin: plugin, r: r}).walk()
+		r.record.done()
+		b.mu.Lock()
+		b.readsOf[key] = r
+		b.mu.Unlock()
+	}
+	b.view.asked.add(r.record)
+	return r
 }
 
 type readsWalk struct {

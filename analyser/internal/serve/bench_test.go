@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/gitops-reach/reach/analyser/internal/commit"
 	"github.com/gitops-reach/reach/analyser/internal/controller"
@@ -15,38 +15,58 @@ import (
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
-// discard is a client that reads everything and keeps nothing.
-type discard struct {
+// marshals is a client that takes every message as bytes and keeps none.
+type marshals struct {
 	reachv1.AnalyserService_CensusServer
-	ctx   context.Context
-	bytes int
+	ctx    context.Context
+	buffer []byte
 }
 
-func (d *discard) Context() context.Context     { return d.ctx }
-func (d *discard) SetHeader(metadata.MD) error  { return nil }
-func (d *discard) SendHeader(metadata.MD) error { return nil }
-func (d *discard) Send(m *reachv1.CensusResponse) error {
-	d.bytes++
-	return nil
+func (d *marshals) Context() context.Context { return d.ctx }
+
+func (d *marshals) Send(m *reachv1.CensusResponse) (err error) {
+	d.buffer, err = proto.MarshalOptions{}.MarshalAppend(d.buffer[:0], m)
+	return err
 }
 
-// BenchmarkCensus answers census requests about REACH_BENCH_REPO.
+// BenchmarkCensus answers requests about the clone REACH_BENCH_REPO: a first census of
+// HEAD, and one of HEAD~1 or HEAD by a process that took the other.
 func BenchmarkCensus(b *testing.B) {
 	repo := os.Getenv("REACH_BENCH_REPO")
 	if repo == "" {
 		b.Skip("REACH_BENCH_REPO names no repository")
 	}
-	out, err := exec.Command("git", "-C", repo, "rev-parse", "HEAD").Output()
+	out, err := exec.Command("git", "-C", repo, "rev-parse", "HEAD", "HEAD~1").Output()
 	if err != nil {
 		b.Fatal(err)
 	}
-	head := strings.TrimSpace(string(out))
-	for b.Loop() {
-		s := &Service{Engines: []controller.Engine{flux.Engine()}, Open: func(*reachv1.Limits) (Repository, error) {
-			return commit.Open(repo, commit.Limits{})
-		}}
-		if err := s.Census(&reachv1.CensusRequest{Revision: head, NoProgress: true}, &discard{ctx: b.Context()}); err != nil {
+	ids := strings.Fields(string(out))
+	take := func(s *Service, id string, remember bool) {
+		m := &reachv1.CensusRequest{Revision: id, NoProgress: true, Remember: remember}
+		if err := s.Census(m, &marshals{ctx: b.Context()}); err != nil {
 			b.Fatal(err)
 		}
 	}
+	service := func() *Service {
+		return &Service{Engines: []controller.Engine{flux.Engine()}, Open: func(*reachv1.Limits) (Repository, error) {
+			return commit.Open(repo, commit.Limits{})
+		}}
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			take(service(), ids[0], false)
+		}
+	})
+	b.Run("remembers", func(b *testing.B) {
+		for b.Loop() {
+			take(service(), ids[0], true)
+		}
+	})
+	b.Run("next", func(b *testing.B) {
+		s := service()
+		take(s, ids[0], true)
+		for i := 1; b.Loop(); i++ {
+			take(s, ids[i%2], true)
+		}
+	})
 }

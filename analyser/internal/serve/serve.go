@@ -45,6 +45,9 @@ type Service struct {
 	Engines []controller.Engine
 
 	facts collector
+	// memory belongs to the census that holds it.
+	memory  *census.Memory
+	holding sync.Mutex
 }
 
 // Hello agrees on the protocol version.
@@ -62,6 +65,13 @@ func (s *Service) Census(m *reachv1.CensusRequest, out reachv1.AnalyserService_C
 	o, err := s.open(ctx, m, func(done int) { progress.report("listing", int64(done), 0, "files") })
 	if err != nil {
 		return statusOf(err)
+	}
+	if m.GetRemember() && s.holding.TryLock() {
+		defer s.holding.Unlock()
+		if s.memory == nil {
+			s.memory = &census.Memory{}
+		}
+		o.request.Memory = s.memory
 	}
 	o.request.Progress = func(p census.Progress) { progress.report(p.Phase, p.Done, p.Total, p.Unit) }
 	result, err := census.Take(ctx, o.snapshot, o.request)

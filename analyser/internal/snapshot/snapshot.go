@@ -22,6 +22,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/tools/txtar"
 )
@@ -66,6 +67,7 @@ type Snapshot struct {
 	once    sync.Once
 	dirs    map[string][]DirEntry
 	sizes   sync.Map // of what was read, by blob
+	failed  atomic.Bool
 }
 
 // DirEntry is a name in a directory.
@@ -167,22 +169,32 @@ func (s *Snapshot) Read(p string) ([]byte, error) {
 // ReadEntry returns the content of an entry of this snapshot.
 func (s *Snapshot) ReadEntry(e Entry) ([]byte, error) {
 	b, err := s.read(e)
-	if err == nil {
-		s.sizes.Store(e.Blob, int64(len(b)))
+	if err != nil {
+		s.failed.Store(true)
+		return nil, err
 	}
-	return b, err
+	s.sizes.Store(e.Blob, int64(len(b)))
+	return b, nil
 }
 
-// BytesRead is the size of everything that was read, each content once however
-// often it was asked for.
-func (s *Snapshot) BytesRead() int64 {
-	var n int64
-	s.sizes.Range(func(_, size any) bool {
-		n += size.(int64)
-		return true
-	})
-	return n
+// Size is the size of an entry's content. It reads what was not read before, unless
+// known, a snapshot of the same repository or nil, has read it.
+func (s *Snapshot) Size(e Entry, known *Snapshot) (int64, error) {
+	if n, ok := s.sizes.Load(e.Blob); ok {
+		return n.(int64), nil
+	}
+	if known != nil {
+		if n, ok := known.sizes.Load(e.Blob); ok {
+			s.sizes.Store(e.Blob, n)
+			return n.(int64), nil
+		}
+	}
+	b, err := s.ReadEntry(e)
+	return int64(len(b)), err
 }
+
+// Failed reports that some content could not be read.
+func (s *Snapshot) Failed() bool { return s.failed.Load() }
 
 // IsDir reports whether a path is a directory: a proper prefix of an entry's
 // path, one that WithDirs added, or the root.

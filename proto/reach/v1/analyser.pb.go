@@ -248,7 +248,13 @@ type CensusRequest struct {
 	// Take no shortcuts: parse every document with the YAML library, substitute
 	// every object by way of its text, share no builds. The answer is the same,
 	// byte for byte; it shows that the shortcuts change nothing.
-	NoShortcuts   bool `protobuf:"varint,9,opt,name=no_shortcuts,json=noShortcuts,proto3" json:"no_shortcuts,omitempty"`
+	NoShortcuts bool `protobuf:"varint,9,opt,name=no_shortcuts,json=noShortcuts,proto3" json:"no_shortcuts,omitempty"`
+	// Keep what this census parsed and built for the next one that asks for the
+	// same: where most files are the same, it costs little more than its answer.
+	// The answer does not change. What is kept takes memory until the next census
+	// that remembers, of any commit, or until the process ends; a census that runs
+	// beside another one, or with no_shortcuts, remembers nothing.
+	Remember      bool `protobuf:"varint,10,opt,name=remember,proto3" json:"remember,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -342,6 +348,13 @@ func (x *CensusRequest) GetNoProgress() bool {
 func (x *CensusRequest) GetNoShortcuts() bool {
 	if x != nil {
 		return x.NoShortcuts
+	}
+	return false
+}
+
+func (x *CensusRequest) GetRemember() bool {
+	if x != nil {
+		return x.Remember
 	}
 	return false
 }
@@ -1310,7 +1323,7 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\bSealWall\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06stands\x18\x02 \x01(\bR\x06stands\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\x88\x03\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xa4\x03\n" +
 	"\rCensusRequest\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\tR\brevision\x12$\n" +
 	"\x05roots\x18\x02 \x03(\v2\x0e.reach.v1.RootR\x05roots\x121\n" +
@@ -1321,7 +1334,9 @@ const file_reach_v1_analyser_proto_rawDesc = "" +
 	"\x06limits\x18\a \x01(\v2\x10.reach.v1.LimitsR\x06limits\x12\x1f\n" +
 	"\vno_progress\x18\b \x01(\bR\n" +
 	"noProgress\x12!\n" +
-	"\fno_shortcuts\x18\t \x01(\bR\vnoShortcuts\"\xd3\x01\n" +
+	"\fno_shortcuts\x18\t \x01(\bR\vnoShortcuts\x12\x1a\n" +
+	"\bremember\x18\n" +
+	" \x01(\bR\bremember\"\xd3\x01\n" +
 	"\rSourceMapping\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +

@@ -12,10 +12,9 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
-// build builds a Kustomization from a view of its source.
-func build(b *kustomize.Builder, s *controller.Sync, vars map[string]string, complete, strict bool) *controller.Result {
-	k := b.Build(kustomize.Target{Dir: Directory(s.Path), Flux: &s.Overlay, Spec: s.Spec})
-	return postBuild(k, s, vars, complete, strict, b.Options().NoShortcuts)
+// target is what kustomize builds for a Kustomization.
+func target(s *controller.Sync) kustomize.Target {
+	return kustomize.Target{Dir: Directory(s.Path), Flux: &s.Overlay, Spec: s.Spec}
 }
 
 // postBuild turns what kustomize builds into what kustomize-controller

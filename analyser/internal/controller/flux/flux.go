@@ -52,7 +52,8 @@ func Engine() controller.Engine {
 		Handles:   func(gk object.GroupKind) bool { return readers[gk] != nil },
 		Read:      read,
 		Directory: Directory,
-		Build:     build,
+		Target:    target,
+		Finish:    postBuild,
 	}
 }
 
