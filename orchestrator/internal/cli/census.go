@@ -284,10 +284,7 @@ func (c *census) record(ctx context.Context, start starter, ended *func()) (*str
 	if err := c.tell(ctx, a); err != nil {
 		return nil, err
 	}
-	recorder, err := stream.NewRecorder()
-	if err != nil {
-		return nil, err
-	}
+	recorder := stream.NewRecorder()
 	received := c.trace.span("receiving the census")
 	c.trace.asked()
 	err = a.Census(ctx, c.request, func(m *reachv1.CensusResponse) error {

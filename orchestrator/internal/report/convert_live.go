@@ -25,7 +25,7 @@ func liveObject(o *reachv1.LiveObject) *LiveObject {
 		Cluster: o.GetCluster(), Group: o.GetGroup(), Version: o.GetVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(),
 		Verdict: word(o.GetVerdict()), Reason: o.GetReason(), Maker: o.GetMaker(), MakerName: o.GetMakerName(), Evidence: o.GetEvidence(),
 		Manager: o.GetManager(), Operation: o.GetOperation(), Count: int(o.GetCount()), Declared: o.GetDeclared(),
-		Inventories: o.GetInventories(),
+		Inventories: slices.Clone(o.GetInventories()),
 	}
 	if t := o.GetTime(); t.CheckValid() == nil {
 		out.Time = t.AsTime().UTC().Format(time.RFC3339)

@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
@@ -217,5 +219,29 @@ func TestPercent(t *testing.T) {
 		if got := Percent(c[0], c[1]); got != c[2] {
 			t.Errorf("%d of %d: got %d, want %d", c[0], c[1], got, c[2])
 		}
+	}
+}
+
+// A record shares nothing with its message that changes when it is renamed: the
+// message may be read again.
+func TestRecordsAreCopies(t *testing.T) {
+	events := (&reachv1.CensusResponse{}).ProtoReflect().Descriptor().Oneofs().ByName("event").Fields()
+	records := 0
+	for i := range events.Len() {
+		m := &reachv1.CensusResponse{}
+		fill(m.ProtoReflect().Mutable(events.Get(i)).Message())
+		before := proto.Clone(m)
+		record := FromProto(m)
+		if record == nil {
+			continue
+		}
+		records++
+		Rename(record, func(s string) string { return s + "x" })
+		if diff := cmp.Diff(before, m, protocmp.Transform()); diff != "" {
+			t.Errorf("%s: renaming its record changed the message:\n%s", events.Get(i).Name(), diff)
+		}
+	}
+	if records < 8 {
+		t.Errorf("only %d kinds of records", records)
 	}
 }

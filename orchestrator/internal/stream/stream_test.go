@@ -50,10 +50,13 @@ func progress() *reachv1.CensusResponse {
 
 func record(t *testing.T, messages ...*reachv1.CensusResponse) (*Recording, error) {
 	t.Helper()
-	r, err := NewRecorder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	return recordIn(t, inMemory, messages...)
+}
+
+func recordIn(t *testing.T, inMemory int64, messages ...*reachv1.CensusResponse) (*Recording, error) {
+	t.Helper()
+	r := NewRecorder()
+	r.inMemory = inMemory
 	t.Cleanup(func() { r.Close() })
 	for _, m := range messages {
 		if err := r.Add(m); err != nil {
@@ -64,14 +67,23 @@ func record(t *testing.T, messages ...*reachv1.CensusResponse) (*Recording, erro
 }
 
 func TestRecording(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { testRecording(t, inMemory) })
+	t.Run("file", func(t *testing.T) { testRecording(t, 0) })
+	t.Run("memory, then file", func(t *testing.T) { testRecording(t, 60) })
+}
+
+func testRecording(t *testing.T, inMemory int64) {
 	t.Setenv("TMPDIR", t.TempDir())
 	sent := []*reachv1.CensusResponse{
 		header(), placement("hub"), file(), finding("x"), rule("x", 1), rule("y", 0),
 		summary(&reachv1.Counts{Placements: 1, Files: 1, Analysable: 1, Findings: 1}),
 	}
-	r, err := record(t, append([]*reachv1.CensusResponse{sent[0], progress()}, sent[1:]...)...)
+	r, err := recordIn(t, inMemory, append([]*reachv1.CensusResponse{sent[0], progress()}, sent[1:]...)...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if inMemory < 100 != (r.file != nil) || r.file != nil && r.messages != nil {
+		t.Errorf("with %d bytes of memory: file %v, %d messages", inMemory, r.file, len(r.messages))
 	}
 	if entries, err := os.ReadDir(os.TempDir()); err != nil || len(entries) != 0 {
 		t.Errorf("the temporary file has a name: %v, %v", entries, err)
@@ -123,13 +135,10 @@ func TestNonsense(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
-	r, err := NewRecorder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRecorder()
 	defer r.Close()
 	r.limit = 100
-	err = r.Add(header())
+	err := r.Add(header())
 	for range 10 {
 		if err == nil {
 			err = r.Add(placement("a"))
