@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
@@ -23,24 +24,33 @@ type Hop struct {
 // Trace is the way of the placement, from the file over layers, patches,
 // controllers and kubeConfig references to the cluster.
 func (p *Placement) Trace(positions *position.Set) []Hop {
+	from, way, to := p.Way(positions)
+	if way == nil {
+		return from
+	}
+	return slices.Concat(from, way.Trace(positions), to)
+}
+
+// Way is the trace in three parts, of which the middle is the Trace of a Sync that
+// many placements share; nil where there is none.
+func (p *Placement) Way(positions *position.Set) (from []Hop, way *Applied, to []Hop) {
 	at := positions.Position(p.at)
 	if at.Path != p.Path {
 		at = position.Position{Path: p.Path}
 	}
-	hops := []Hop{{Kind: "file", At: at}}
+	from = []Hop{{Kind: "file", At: at}}
 	if p.Class == Uncovered {
-		return hops
+		return from, nil, nil
 	}
 	if p.object != nil {
-		hops = append(hops, objectHops(p.object, positions, p.Path)...)
+		from = append(from, objectHops(p.object, positions, p.Path)...)
 	}
 	if p.release != nil {
-		hops = append(hops, Hop{
+		from = append(from, Hop{
 			Kind: "helmrelease", At: positions.Position(p.release.Object.Origin),
 			Name: p.release.Controller(), Cluster: p.release.Cluster,
 		})
 	}
-	hops = append(hops, p.applied.hops(positions)...)
 	ref := p.applied.Sync.KubeConfig
 	if p.release != nil {
 		ref = p.release.Release.KubeConfig
@@ -50,9 +60,9 @@ func (p *Placement) Trace(positions *position.Set) []Hop {
 		if ref.Key != "" {
 			name += "#" + ref.Key
 		}
-		hops = append(hops, Hop{Kind: "kubeconfig", At: positions.Position(ref.Pos), Name: name, Cluster: p.ControllerCluster})
+		to = append(to, Hop{Kind: "kubeconfig", At: positions.Position(ref.Pos), Name: name, Cluster: p.ControllerCluster})
 	}
-	return append(hops, Hop{Kind: "cluster", Name: string(p.Cluster), Cluster: p.Cluster})
+	return from, p.applied, append(to, Hop{Kind: "cluster", Name: string(p.Cluster), Cluster: p.Cluster})
 }
 
 // Trace is the way of the Sync object itself: from where it is written to the

@@ -98,11 +98,12 @@ func chartText(r *placement.Release) string {
 
 func (s *streamer) placements() error {
 	seen := map[string]int{}
+	ways := map[*placement.Applied][]*reachv1.Hop{}
 	for _, p := range s.c.Placements {
 		m := &reachv1.Placement{
 			Path: clean(p.Path), Role: roles[p.Role], Class: classes[p.Class], Cluster: string(p.Cluster),
 			ControllerCluster: string(p.ControllerCluster), Controller: clean(p.Controller), ControllerKind: p.ControllerKind,
-			State: states[p.State], Reason: p.Reason, Detail: clean(p.Detail), Trace: hops(p.Trace(s.c.Positions)),
+			State: states[p.State], Reason: p.Reason, Detail: clean(p.Detail), Trace: s.way(p, ways),
 		}
 		s.counts.Placements++
 		s.counts.PlacementsByClass[string(p.Class)]++
@@ -114,6 +115,20 @@ func (s *streamer) placements() error {
 		}
 	}
 	return nil
+}
+
+// way is the trace of a placement; ways remembers the parts that are shared.
+func (s *streamer) way(p *placement.Placement, ways map[*placement.Applied][]*reachv1.Hop) []*reachv1.Hop {
+	from, applied, to := p.Way(s.c.Positions)
+	if applied == nil {
+		return hops(from)
+	}
+	shared, ok := ways[applied]
+	if !ok {
+		shared = hops(applied.Trace(s.c.Positions))
+		ways[applied] = shared
+	}
+	return slices.Concat(hops(from), shared, hops(to))
 }
 
 func (s *streamer) objects() error {
