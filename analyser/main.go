@@ -81,7 +81,11 @@ func run(args []string, log io.Writer) int {
 			return location.Open(commit.Limits{MaxBlob: l.GetMaxBlobBytes(), MaxFiles: int(l.GetMaxFiles())})
 		},
 	}
-	go kustomize.Prepare() // beside the listing of the commit
+	// Beside the first messages and the listing of the commit.
+	go func() {
+		reachv1.Prepare()
+		kustomize.Prepare()
+	}()
 	server := grpc.NewServer(stdio.ServerOptions()...)
 	reachv1.RegisterAnalyserServiceServer(server, answers(service))
 	if err := stdio.Serve(server, conn); err != nil {

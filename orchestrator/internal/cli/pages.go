@@ -11,6 +11,7 @@ import (
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
 	"github.com/gitops-reach/reach/orchestrator/internal/sarif"
 	"github.com/gitops-reach/reach/orchestrator/internal/schema"
+	reachv1 "github.com/gitops-reach/reach/proto/reach/v1"
 )
 
 // pages are the files of a report folder beside its data.
@@ -20,8 +21,9 @@ func pages() []report.Page {
 	}
 }
 
-// prepare does what the pages need once, ahead of the first of them.
+// prepare does what the first messages and pages need once, ahead of them.
 func prepare() {
+	reachv1.Prepare()
 	html.Prepare()
 }
 

@@ -168,7 +168,7 @@ func (a *Analyser) start(o Options) error {
 		}
 	}
 	a.hello = hello
-	a.proc.sample()
+	go a.proc.sample()
 	return nil
 }
 

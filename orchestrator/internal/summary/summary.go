@@ -6,6 +6,7 @@
 package summary
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -40,7 +41,8 @@ type printer struct {
 
 // Text writes the summary of a whole census.
 func Text(w io.Writer, d *report.Digest, o Options) error {
-	p := &printer{Options: o, out: w, tableWidth: 1 << 20}
+	lines := bufio.NewWriter(w)
+	p := &printer{Options: o, out: lines, tableWidth: 1 << 20}
 	if o.Width > 0 {
 		p.tableWidth = max(o.Width, 40)
 	}
@@ -57,7 +59,10 @@ func Text(w io.Writer, d *report.Digest, o Options) error {
 	p.notAnalysed(d)
 	p.notes(d)
 	p.end()
-	return p.err
+	if p.err != nil {
+		return p.err
+	}
+	return lines.Flush()
 }
 
 func (p *printer) line(format string, args ...any) {
