@@ -65,7 +65,7 @@ func Tree(ctx context.Context, r io.ReaderAt, size int64) (string, error) {
 }
 
 // pinned are the variables that LinkerFlags sets.
-const pinned = "github.com/gitops-reach/reach/orchestrator/internal/launch.linked"
+const pinned = "github.com/gitops-reach/reach/orchestrator/internal/launch/pinned."
 
 // LinkerFlags returns what the linker of reach has to be told for it to start
 // the program in file and no other.

@@ -93,8 +93,8 @@ func TestLinkerFlags(t *testing.T) {
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const of = "-X github.com/gitops-reach/reach/orchestrator/internal/launch."
-	want := fmt.Sprintf("%slinkedDigest=%x %slinkedTree=%s", of, sha256.Sum256(b), of, slowTree(b))
+	const of = "-X github.com/gitops-reach/reach/orchestrator/internal/launch/pinned."
+	want := fmt.Sprintf("%sDigest=%x %sTree=%s", of, sha256.Sum256(b), of, slowTree(b))
 	if got, err := LinkerFlags(file); got != want || err != nil {
 		t.Errorf("got %s, %v\nwant %s", got, err, want)
 	}

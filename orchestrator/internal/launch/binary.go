@@ -9,45 +9,30 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	plugin "github.com/hashicorp/go-plugin"
 
-	"github.com/gitops-reach/reach/firewall/digest"
+	"github.com/gitops-reach/reach/orchestrator/internal/launch/pinned"
 )
 
 // program is the name of the analyser's binary.
-const program = "reach-analyser"
-
-// linkedDigest is the digest of the analyser that was built together with this
-// orchestrator, and linkedTree its tree, which the same file has and which is
-// faster to check. Package firewall/digest says how they are linked.
-var linkedDigest, linkedTree string
+const program = pinned.Program
 
 // Linked is the digest of the analyser that was built together with this
 // program, in hexadecimal; empty when none was linked.
-func Linked() string { return linkedDigest }
+func Linked() string { return pinned.Digest }
 
 // Beside returns the path of the analyser next to the running program, where
 // the build puts it.
-func Beside() (string, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("finding the analyser: %w", err)
-	}
-	if real, err := filepath.EvalSymlinks(exe); err == nil {
-		exe = real
-	}
-	return filepath.Join(filepath.Dir(exe), program), nil
-}
+func Beside() (string, error) { return pinned.Beside() }
 
 // Pin returns the digest that the binary is expected to have: the one that
 // was linked into this program, else the first field of the file
 // binary.sha256 (the format of sha256sum), else "" when there is neither.
 func Pin(binary string) (string, error) {
-	if linkedDigest != "" {
-		return linkedDigest, nil
+	if pinned.Digest != "" {
+		return pinned.Digest, nil
 	}
 	f, err := os.Open(binary + ".sha256")
 	if errors.Is(err, os.ErrNotExist) {
@@ -115,20 +100,21 @@ func (v *Verification) result() (*os.File, string, error) {
 // where the system allows: then the program that runs is the file that was
 // read, whatever its name leads to by now.
 func verify(ctx context.Context, binary, want string) (*os.File, string, error) {
-	// Opening anything but a regular file may block, and hashing not end.
-	info, err := os.Stat(binary)
+	linked := want != "" && want == pinned.Digest && pinned.Tree != ""
+	if linked {
+		switch f, tree := pinned.Ahead(ctx, binary); {
+		case f != nil && tree == pinned.Tree:
+			return f, want, nil
+		case f != nil:
+			f.Close()
+		}
+	}
+	f, err := pinned.Open(binary)
 	if err != nil {
 		return nil, "", &StartError{binary, reason(err)}
 	}
-	if !info.Mode().IsRegular() {
-		return nil, "", &StartError{binary, errors.New("not a regular file")}
-	}
-	f, err := os.Open(binary)
-	if err != nil {
-		return nil, "", &StartError{binary, reason(err)}
-	}
-	if want != "" && want == linkedDigest && linkedTree != "" {
-		if tree, err := treeOf(ctx, f); err == nil && tree == linkedTree {
+	if linked {
+		if tree, err := pinned.TreeOf(ctx, f); err == nil && tree == pinned.Tree {
 			return f, want, nil
 		}
 		// Whatever is wrong, the whole digest decides, and is what is told.
@@ -137,7 +123,7 @@ func verify(ctx context.Context, binary, want string) (*os.File, string, error) 
 		f.Close()
 		return nil, "", &StartError{binary, err}
 	}
-	got, ok, err := check(pinned(f), want)
+	got, ok, err := check(ownName(f), want)
 	if err != nil {
 		f.Close()
 		return nil, "", &StartError{binary, err}
@@ -147,14 +133,6 @@ func verify(ctx context.Context, binary, want string) (*os.File, string, error) 
 		return nil, "", &DigestError{Binary: binary, Want: want, Got: got}
 	}
 	return f, got, nil
-}
-
-func treeOf(ctx context.Context, f *os.File) (string, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	return digest.Tree(ctx, f, info.Size())
 }
 
 // check has go-plugin compute and compare the digest; an empty want agrees

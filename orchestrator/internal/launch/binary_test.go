@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gitops-reach/reach/firewall/digest"
+	"github.com/gitops-reach/reach/orchestrator/internal/launch/pinned"
 )
 
 func TestDoesNotStart(t *testing.T) {
@@ -91,9 +92,9 @@ func TestPin(t *testing.T) {
 			t.Errorf("%q: %q, %v", content, got, err)
 		}
 	}
-	linkedDigest = strings.Repeat("cd", 32)
-	defer func() { linkedDigest = "" }()
-	if got, err := Pin(binary); got != linkedDigest || err != nil {
+	pinned.Digest = strings.Repeat("cd", 32)
+	defer func() { pinned.Digest = "" }()
+	if got, err := Pin(binary); got != pinned.Digest || err != nil {
 		t.Errorf("linked: %q, %v", got, err)
 	}
 }
@@ -110,7 +111,7 @@ func TestLinkedTree(t *testing.T) {
 	_, sum, _ := strings.Cut(fields[1], "=")
 	_, tree, _ := strings.Cut(fields[3], "=")
 	nobody := strings.Repeat("ab", 32)
-	defer func() { linkedDigest, linkedTree = "", "" }()
+	defer func() { pinned.Digest, pinned.Tree = "", "" }()
 	for _, c := range []struct {
 		name, linked, tree, want string
 		starts                   bool
@@ -121,7 +122,7 @@ func TestLinkedTree(t *testing.T) {
 		{"another program", nobody, nobody, nobody, false},
 		{"a digest that is not the linked one", sum, tree, nobody, false},
 	} {
-		linkedDigest, linkedTree = c.linked, c.tree
+		pinned.Digest, pinned.Tree = c.linked, c.tree
 		f, got, err := verify(t.Context(), o.Binary, c.want)
 		if err == nil {
 			f.Close()
@@ -132,7 +133,7 @@ func TestLinkedTree(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	linkedDigest, linkedTree = sum, tree
+	pinned.Digest, pinned.Tree = sum, tree
 	if _, _, err := verify(ctx, o.Binary, sum); !errors.Is(err, context.Canceled) {
 		t.Errorf("without time: %v", err)
 	}

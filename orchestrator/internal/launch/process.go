@@ -63,7 +63,7 @@ func (p *process) Start(ctx context.Context) error {
 	if err != nil {
 		return &StartError{p.binary, err}
 	}
-	cmd := exec.Command(pinned(f))
+	cmd := exec.Command(ownName(f))
 	cmd.Args = append([]string{filepath.Base(p.binary)}, p.args...)
 	cmd.Env = []string{} // nil would mean ours
 	cmd.Dir = string(filepath.Separator)

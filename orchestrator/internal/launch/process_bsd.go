@@ -13,7 +13,7 @@ import (
 // standard input.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func pinned(f *os.File) string { return f.Name() }
+func ownName(f *os.File) string { return f.Name() }
 
 func hideDescriptors() { hideEach() }
 

@@ -18,9 +18,9 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// pinned is a name of the open file itself. A child that is started by it
+// ownName is a name of the open file itself. A child that is started by it
 // cannot be another file that was moved to the same path meanwhile.
-func pinned(f *os.File) string {
+func ownName(f *os.File) string {
 	fd := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
 	if _, err := os.Stat(fd); err != nil {
 		return f.Name() // no /proc

@@ -9,7 +9,7 @@ import (
 
 func attributes() *syscall.SysProcAttr { return nil }
 
-func pinned(f *os.File) string { return f.Name() }
+func ownName(f *os.File) string { return f.Name() }
 
 func hideDescriptors() {}
 
