@@ -171,7 +171,12 @@ func (p *page) End(c *report.Census) error {
 		return err
 	}
 	p.tables.join()
-	if err := pages().ExecuteTemplate(p.out, "head.tmpl", p.view()); err != nil {
+	v := p.view()
+	stop := make(chan struct{})
+	defer close(stop)
+	v.Plain.FileItems = ahead(v.Plain.Files, (*markup).file, stop)
+	v.Plain.ObjectRows = ahead(v.Plain.Objects, (*markup).object, stop)
+	if err := pages().ExecuteTemplate(p.out, "head.tmpl", v); err != nil {
 		return err
 	}
 	p.out.WriteString("<script type=\"application/json\" id=\"data\">")

@@ -2,6 +2,7 @@ package html
 
 import (
 	"html/template"
+	"slices"
 	"strconv"
 
 	"github.com/gitops-reach/reach/orchestrator/internal/report"
@@ -110,9 +111,43 @@ func (m *markup) detail(s string) {
 	}
 }
 
+// Rows are written ahead of what a page writes before them: so many at once, so
+// many times.
+const (
+	rowsAtOnce  = 32
+	piecesAhead = 4
+)
+
+// ahead writes rows beside the rest of a page and sends them in their order. It
+// ends with stop.
+func ahead[T any](rows []T, write func(*markup, T), stop <-chan struct{}) <-chan template.HTML {
+	pieces := make(chan template.HTML, piecesAhead)
+	go func() {
+		defer close(pieces)
+		var m markup
+		for some := range slices.Chunk(rows, rowsAtOnce) {
+			m = m[:0]
+			for _, row := range some {
+				write(&m, row)
+			}
+			select {
+			case pieces <- m.html():
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return pieces
+}
+
 // fileItem is a file and where it lands.
 func fileItem(f fileRow) template.HTML {
 	m := make(markup, 0, 1<<10)
+	m.file(f)
+	return m.html()
+}
+
+func (m *markup) file(f fileRow) {
 	m.raw("\n<li><details><summary><code class=\"path\">")
 	m.text(f.Path)
 	m.raw(`</code> <span class="about">`)
@@ -146,7 +181,6 @@ func fileItem(f fileRow) template.HTML {
 		m.raw(` more in placements.jsonl.</p>`)
 	}
 	m.raw("</details></li>\n")
-	return m.html()
 }
 
 func (m *markup) placement(p *report.Placement) {
@@ -186,6 +220,11 @@ func (m *markup) placement(p *report.Placement) {
 // objectRow is an object, who applies it, and the verdict.
 func objectRow(o *report.Object) template.HTML {
 	m := make(markup, 0, 512)
+	m.object(o)
+	return m.html()
+}
+
+func (m *markup) object(o *report.Object) {
 	m.raw(`<tr><th scope="row"><span class="kind">`)
 	m.text(o.Kind)
 	m.raw(`</span> `)
@@ -216,7 +255,6 @@ func objectRow(o *report.Object) template.HTML {
 		m.raw(`</code>`)
 	}
 	m.raw(`</td></tr>`)
-	return m.html()
 }
 
 func (m *markup) named(namespace, name string) {

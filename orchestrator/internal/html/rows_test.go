@@ -3,9 +3,11 @@ package html
 import (
 	"html/template"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/quick"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,5 +80,32 @@ func TestRowsOfNames(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Rows that are written ahead are those that are asked for, in their order, and
+// nothing is left behind when nobody asks.
+func TestAhead(t *testing.T) {
+	write := func(m *markup, n int) { m.number(n); m.raw(" ") }
+	for _, n := range []int{0, 1, rowsAtOnce, rowsAtOnce*(piecesAhead+3) + 1} {
+		var rows []int
+		var want, got strings.Builder
+		for i := range n {
+			rows = append(rows, i)
+			want.WriteString(strconv.Itoa(i) + " ")
+		}
+		for piece := range ahead(rows, write, nil) {
+			got.WriteString(string(piece))
+		}
+		if got.String() != want.String() {
+			t.Errorf("%d rows: got %q", n, got.String())
+		}
+		// The bubble wants every goroutine to end.
+		synctest.Test(t, func(*testing.T) {
+			stop := make(chan struct{})
+			<-ahead(rows, write, stop)
+			synctest.Wait()
+			close(stop)
+		})
 	}
 }

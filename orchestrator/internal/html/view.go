@@ -70,6 +70,8 @@ type plain struct {
 	Objects                           []*report.Object
 	Findings                          []*report.Finding
 	MoreFiles, MoreObjects, MoreFound int
+	// Files and Objects as they are written, several at once.
+	FileItems, ObjectRows <-chan template.HTML
 }
 
 // leftOut counts what the page's search does not hold.
