@@ -92,6 +92,11 @@ func (w *worklist) declared(o *kustomize.Object) controller.Declared {
 			d, known := w.memory.declared(o)
 			if !known {
 				d = e.Read(o)
+				for _, made := range d.Objects {
+					if made.History == nil { // which knows the nodes
+						made.Tree.Pack()
+					}
+				}
 			}
 			w.read[o] = d
 			return d

@@ -105,7 +105,7 @@ func (w *worklist) suspects(r *controller.Result) []*kustomize.Object {
 // refused is why the API server of the cluster where a applies is certain to
 // refuse an object; nil when it is not certain.
 func (w *worklist) refused(a *placement.Applied, o *kustomize.Object) *placement.Rejected {
-	if o.UnknownIdentity || a.Sync.Decryption && field(o.Node, "sops") != nil {
+	if o.UnknownIdentity || a.Sync.Decryption && field(o.Node(), "sops") != nil {
 		return nil // what is encrypted is not what is applied
 	}
 	no := func(reason string, at *yaml.Node, format string, args ...any) *placement.Rejected {
@@ -117,7 +117,7 @@ func (w *worklist) refused(a *placement.Applied, o *kustomize.Object) *placement
 	}
 	gk := o.Ref.GroupKind()
 	scope := w.scope(a.Target, gk)
-	meta := field(o.Node, "metadata")
+	meta := field(o.Node(), "metadata")
 	switch ns := o.Ref.Namespace; {
 	case scope == object.Namespaced && ns == "":
 		return no("namespace_missing", nil, "has no namespace, and Flux knows no default one")
@@ -142,17 +142,18 @@ func (w *worklist) refused(a *placement.Applied, o *kustomize.Object) *placement
 // no labels and replaces them all by its own (upstream: ssa SetOwnerLabels and
 // SetCommonMetadata over unstructured GetLabels, GetAnnotations).
 func (w *worklist) refusedMetadata(a *placement.Applied, o *kustomize.Object, no func(string, *yaml.Node, string, ...any) *placement.Rejected) *placement.Rejected {
-	meta := field(o.Node, "metadata")
-	if key, v := notText(field(meta, "annotations"), o); v != nil && len(a.Sync.CommonAnnotations) == 0 {
+	content := o.Tree.Open()
+	meta := field(content.Node, "metadata")
+	if key, v := notText(field(meta, "annotations"), content.Unknown); v != nil && len(a.Sync.CommonAnnotations) == 0 {
 		return no("invalid_metadata", v, "has a value that is no string in the annotation %s", key)
 	}
 	labels := field(meta, "labels")
-	if _, v := notText(labels, o); v != nil || labels == nil || labels.Kind != yaml.MappingNode {
+	if _, v := notText(labels, content.Unknown); v != nil || labels == nil || labels.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(labels.Content); i += 2 {
 		v := labels.Content[i+1]
-		if _, unknown := o.Unknown[v]; !unknown && (len(v.Value) > 63 || !labelValue.MatchString(v.Value)) {
+		if _, unknown := content.Unknown[v]; !unknown && (len(v.Value) > 63 || !labelValue.MatchString(v.Value)) {
 			return no("invalid_metadata", v, "has a value for the label %s that the API server refuses", labels.Content[i].Value)
 		}
 	}
@@ -161,13 +162,13 @@ func (w *worklist) refusedMetadata(a *placement.Applied, o *kustomize.Object, no
 
 // notText is the first value of a mapping that is certainly no string, with its
 // key; nil when there is none.
-func notText(m *yaml.Node, o *kustomize.Object) (key string, value *yaml.Node) {
+func notText(m *yaml.Node, unknown map[*yaml.Node]string) (key string, value *yaml.Node) {
 	if m == nil || m.Kind != yaml.MappingNode {
 		return "", nil
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		v := m.Content[i+1]
-		if _, unknown := o.Unknown[v]; unknown {
+		if _, is := unknown[v]; is {
 			continue
 		}
 		switch tag := v.ShortTag(); {
@@ -230,7 +231,7 @@ func (w *worklist) scope(on cluster.Name, k object.GroupKind) object.Scope {
 }
 
 func definedScope(definition *kustomize.Object) object.Scope {
-	switch text(definition.Node, "spec", "scope") {
+	switch text(definition.Node(), "spec", "scope") {
 	case "Cluster":
 		return object.ClusterScoped
 	case "Namespaced":
@@ -283,7 +284,7 @@ func condition(o *kustomize.Object) string {
 // the case of its value (upstream: fluxcd/pkg/ssa/utils AnyInMetadata).
 func inMetadata(o *kustomize.Object, key, value string) bool {
 	for _, where := range []string{"labels", "annotations"} {
-		if strings.EqualFold(text(o.Node, "metadata", where, fluxKustomizeGroup+"/"+key), value) {
+		if strings.EqualFold(text(o.Node(), "metadata", where, fluxKustomizeGroup+"/"+key), value) {
 			return true
 		}
 	}
@@ -294,6 +295,6 @@ func inMetadata(o *kustomize.Object, key, value string) bool {
 // (upstream: kustomize-controller internal/decryptor IsEncryptedSecret,
 // IsDecryptionDisabled).
 func encryptedSecret(o *kustomize.Object) bool {
-	return o.Ref.Kind == "Secret" && o.Ref.APIVersion() == "v1" && field(o.Node, "sops") != nil &&
-		!strings.EqualFold(text(o.Node, "metadata", "annotations", fluxKustomizeGroup+"/decrypt"), "disabled")
+	return o.Ref.Kind == "Secret" && o.Ref.APIVersion() == "v1" && field(o.Node(), "sops") != nil &&
+		!strings.EqualFold(text(o.Node(), "metadata", "annotations", fluxKustomizeGroup+"/decrypt"), "disabled")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/finding"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/ownership"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
@@ -124,7 +125,7 @@ func newWorklist(ctx context.Context, snap *snapshot.Snapshot, req *Request) *wo
 		views:    map[string]*controller.View{},
 		sources:  source.NewViews(snap),
 		raws:     map[*document.Document]*kustomize.Object{},
-		builders: map[string]*kustomize.Builder{}, memo: map[string]*controller.Result{},
+		builders: map[string]*kustomize.Builder{}, memo: map[string]*controller.Result{}, used: map[string]*controller.Result{},
 		read: map[*kustomize.Object]controller.Declared{}, notes: map[string]bool{},
 		unreadable: map[string]error{}, whole: map[cluster.Name]bool{},
 		suspected: map[*controller.Result][]*kustomize.Object{},
@@ -226,7 +227,13 @@ func (w *worklist) hold(c *coverage.Considered, e snapshot.Entry) *finding.Unpar
 	}
 	for _, r := range objects(f) {
 		if finding.AboutSecret(r.Ref) {
-			w.secrets = append(w.secrets, finding.WrittenSecret{At: r.Pos, Ref: r.Ref, Node: r.Node, SOPS: field(r.Document.Node, "sops")})
+			s := finding.WrittenSecret{At: r.Pos, Ref: r.Ref, Tree: packed.Of(r.Node, nil)}
+			s.Tree.Pack()
+			if n := field(r.Document.Node(), "sops"); n != nil {
+				s.SOPS = packed.Of(n, nil)
+				s.SOPS.Pack()
+			}
+			w.secrets = append(w.secrets, s)
 		}
 		c.Objects = append(c.Objects, coverage.Written{Kind: r.Ref.GroupKind(), Placed: w.landed[r.Pos]})
 	}

@@ -130,7 +130,7 @@ func (w *worklist) writtenName(o *kustomize.Object) string {
 	}
 	for _, d := range f.Documents {
 		for _, list := range []string{"configMapGenerator", "secretGenerator"} {
-			g := field(d.Node, list)
+			g := field(d.Node(), list)
 			if g == nil || g.Kind != yaml.SequenceNode {
 				continue
 			}

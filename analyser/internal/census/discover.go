@@ -149,7 +149,7 @@ func (w *worklist) raw(d *document.Document) *kustomize.Object {
 		o = w.memory.raw(d)
 	}
 	if o == nil {
-		o = &kustomize.Object{Ref: d.Ref, Written: d.Ref, Node: d.Node, Origin: d.Pos}
+		o = &kustomize.Object{Ref: d.Ref, Written: d.Ref, Tree: d.Tree, Origin: d.Pos}
 	}
 	w.raws[d] = o
 	return o

@@ -14,6 +14,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/ownership"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
@@ -92,7 +93,8 @@ type tracer struct {
 // tracedKey is equal for Syncs with one result that is declared in one place.
 type tracedKey struct {
 	result *controller.Result
-	spec   *yaml.Node
+	// declared is where.
+	declared *packed.Tree
 }
 
 // subject is an object of a Sync, traced where it can be.
@@ -150,7 +152,7 @@ func (t *tracer) made(by []*kustomize.Object, o *kustomize.Object, depth int) *k
 
 // result is the traced result of a Sync.
 func (t *tracer) result(a *placement.Applied) *controller.Result {
-	key := tracedKey{a.Result, a.Sync.Spec}
+	key := tracedKey{a.Result, a.Sync.Declared}
 	if r := t.results[key]; r != nil {
 		return r
 	}
@@ -191,11 +193,11 @@ func (w *worklist) variableSources(a *placement.Applied) map[string]explanation.
 		if cf := w.prev.clusters[a.Cluster]; cf != nil {
 			if o := cf.configs[object.Key{Kind: from.Kind, Namespace: ns, Name: from.Name}]; o != nil {
 				for _, section := range []string{"data", "stringData"} {
-					add(field(o.Node, section), from.Kind+" "+ns+"/"+from.Name, from.Kind == "Secret")
+					add(field(o.Node(), section), from.Kind+" "+ns+"/"+from.Name, from.Kind == "Secret")
 				}
 			}
 		}
 	}
-	add(field(a.Sync.Spec, "postBuild", "substitute"), a.Sync.Object.Kind+" "+ns+"/"+a.Sync.Object.Name, false)
+	add(field(a.Sync.Declared.Node(), "spec", "postBuild", "substitute"), a.Sync.Object.Kind+" "+ns+"/"+a.Sync.Object.Name, false)
 	return out
 }

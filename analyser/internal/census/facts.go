@@ -96,7 +96,7 @@ func (cf *clusterFacts) record(o *kustomize.Object) {
 			}
 		}
 	case key.Group == "apiextensions.k8s.io" && key.Kind == "CustomResourceDefinition":
-		k := object.GroupKind{Group: text(o.Node, "spec", "group"), Kind: text(o.Node, "spec", "names", "kind")}
+		k := object.GroupKind{Group: text(o.Node(), "spec", "group"), Kind: text(o.Node(), "spec", "names", "kind")}
 		if cf.definitions[k] == nil {
 			cf.definitions[k] = o
 		}

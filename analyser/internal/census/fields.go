@@ -48,7 +48,7 @@ func text(n *yaml.Node, path ...string) string {
 
 // containers are the containers of a workload with a pod template.
 func containers(o *kustomize.Object) []*yaml.Node {
-	if f := field(o.Node, "spec", "template", "spec", "containers"); f != nil && f.Kind == yaml.SequenceNode {
+	if f := field(o.Node(), "spec", "template", "spec", "containers"); f != nil && f.Kind == yaml.SequenceNode {
 		return f.Content
 	}
 	return nil
@@ -75,7 +75,7 @@ func imageVersion(image string) string {
 // instanceComponents are the controllers that a FluxInstance installs: the
 // operator's default are the first four.
 func instanceComponents(o *kustomize.Object) []string {
-	f := field(o.Node, "spec", "components")
+	f := field(o.Node(), "spec", "components")
 	if f == nil || f.Kind != yaml.SequenceNode || len(f.Content) == 0 {
 		return []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
 	}

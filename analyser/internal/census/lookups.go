@@ -24,10 +24,10 @@ func (w *worklist) spoke(on cluster.Name, ref controller.KubeConfigRef) cluster.
 	if ref.Kind == "ConfigMap" {
 		if cf := w.prev.clusters[on]; cf != nil {
 			if o := cf.configs[object.Key{Kind: "ConfigMap", Namespace: ref.Namespace, Name: ref.Name}]; o != nil {
-				provider = text(o.Node, "data", "provider")
-				place = text(o.Node, "data", "cluster")
+				provider = text(o.Node(), "data", "provider")
+				place = text(o.Node(), "data", "cluster")
 				if place == "" || provider == "generic" {
-					place = text(o.Node, "data", "address")
+					place = text(o.Node(), "data", "address")
 				}
 			}
 		}
@@ -52,7 +52,9 @@ func (w *worklist) kubeConfigKey(on cluster.Name, ref controller.KubeConfigRef) 
 	if o == nil || o.UnknownName {
 		return false, "", false
 	}
-	has := func(k string) bool { return field(o.Node, "data", k) != nil || field(o.Node, "stringData", k) != nil }
+	has := func(k string) bool {
+		return field(o.Node(), "data", k) != nil || field(o.Node(), "stringData", k) != nil
+	}
 	if ref.Key != "" {
 		return has(ref.Key), ref.Key, true
 	}

@@ -88,7 +88,7 @@ func (p *proposer) look(e snapshot.Entry) {
 		p.layers[dir] = true
 		for _, d := range f.Documents {
 			for _, key := range []string{"resources", "bases", "components"} {
-				p.name(dir, field(d.Node, key))
+				p.name(dir, field(d.Node(), key))
 			}
 		}
 		return

@@ -118,9 +118,10 @@ func everything(positions *position.Set, r *controller.Result, lines bool) strin
 			}
 			b.WriteByte('\n')
 		}
+		content := o.Tree.Open()
 		var write func(n *yaml.Node, indent string)
 		write = func(n *yaml.Node, indent string) {
-			fmt.Fprintf(&b, "%s%d %s %q %q", indent, n.Kind, n.ShortTag(), n.Value, o.Unknown[n])
+			fmt.Fprintf(&b, "%s%d %s %q %q", indent, n.Kind, n.ShortTag(), n.Value, content.Unknown[n])
 			if lines {
 				b.WriteString(" " + at(position.Pos(n.Line)))
 			}
@@ -129,7 +130,7 @@ func everything(positions *position.Set, r *controller.Result, lines bool) strin
 				write(c, indent+" ")
 			}
 		}
-		write(o.Node, " ")
+		write(content.Node, " ")
 	}
 	for _, d := range r.Dropped {
 		fmt.Fprintf(&b, "dropped %v %s %s\n", d.Object, at(d.Pos), d.Reason)

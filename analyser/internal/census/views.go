@@ -253,7 +253,7 @@ func (w *worklist) denied(on cluster.Name, controllerName, from string, ref cont
 	if d := cf.controllers[controllerName]; d != nil && hasFlag(d, "--no-cross-namespace-refs") {
 		why = controllerName + " runs with --no-cross-namespace-refs"
 	}
-	if i := cf.instance; i != nil && text(i.Node, "spec", "cluster", "multitenant") == "true" {
+	if i := cf.instance; i != nil && text(i.Node(), "spec", "cluster", "multitenant") == "true" {
 		why = "the FluxInstance is multitenant"
 	}
 	return ref.String() + " is in another namespace than the object that reads it, and " + why, why != ""

@@ -87,7 +87,13 @@ func (w *worklist) plan(a *placement.Applied, view *controller.View, engine cont
 	return view.Key + "\x00" + inputs, func() *controller.Result {
 		k := b.Build(engine.Target(s))
 		return w.memory.result(k, inputs, func() *controller.Result {
-			return engine.Finish(k, s, vars, complete, strict, b.Options().NoShortcuts)
+			r := engine.Finish(k, s, vars, complete, strict, b.Options().NoShortcuts)
+			if !b.Options().NoShortcuts {
+				for _, o := range r.Objects {
+					o.Tree.Pack()
+				}
+			}
+			return r
 		})
 	}
 }
@@ -113,5 +119,6 @@ func (w *worklist) build(a *placement.Applied, view *controller.View, engine con
 		r = build()
 		w.memo[key] = r
 	}
+	w.used[key] = r
 	return r
 }

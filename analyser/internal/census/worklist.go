@@ -56,13 +56,14 @@ type worklist struct {
 	// unreadable are the files whose content could not be had.
 	unreadable map[string]error
 	// secrets are the documents about Secrets, in the order of the files.
-	secrets   []finding.WrittenSecret
-	builders  map[string]*kustomize.Builder
-	memo      map[string]*controller.Result
-	read      map[*kustomize.Object]controller.Declared
-	suspected map[*controller.Result][]*kustomize.Object
-	notes     map[string]bool
-	progress  func(phase string, done, total int64, unit string)
+	secrets  []finding.WrittenSecret
+	builders map[string]*kustomize.Builder
+	// memo has what was built, used what this round asked for.
+	memo, used map[string]*controller.Result
+	read       map[*kustomize.Object]controller.Declared
+	suspected  map[*controller.Result][]*kustomize.Object
+	notes      map[string]bool
+	progress   func(phase string, done, total int64, unit string)
 	// telling guards progress while several builds tell of it.
 	telling sync.Mutex
 	decided int
@@ -111,6 +112,7 @@ func (w *worklist) run() error {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
+		w.trim()
 		same := w.next.equal(w.prev) && n > 1
 		merged := w.mergeRoots()
 		var renamed bool
@@ -124,6 +126,7 @@ func (w *worklist) run() error {
 			break
 		}
 	}
+	w.letGo()
 	w.dependencies()
 	w.settle()
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -30,7 +30,8 @@ func Write(c *Census) string {
 			for _, s := range o.Steps {
 				fmt.Fprintln(&b, "step", s.Kind, at(s.Pos))
 			}
-			content(&b, c, o, o.Node, "")
+			tree := o.Tree.Open()
+			content(&b, c, tree, tree.Node, "")
 		}
 	}
 	for _, p := range c.Placements {
@@ -53,7 +54,7 @@ func Write(c *Census) string {
 }
 
 // content writes the scalars of an object, and where each is written.
-func content(b *strings.Builder, c *Census, o *kustomize.Object, n *yaml.Node, path string) {
+func content(b *strings.Builder, c *Census, o *packed.Content, n *yaml.Node, path string) {
 	if n == nil {
 		return
 	}

@@ -4,10 +4,9 @@
 package controller
 
 import (
-	"go.yaml.in/yaml/v3"
-
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
@@ -92,9 +91,9 @@ type Sync struct {
 	Variables  Variables
 	// Labels and annotations that are put on every object after the build.
 	CommonLabels, CommonAnnotations map[string]string
-	// Spec is the spec as it is declared, for the lines of what it sets; nil for
-	// a Sync that stands in no file.
-	Spec *yaml.Node
+	// Declared is the object that declares it, for the lines of what its spec
+	// sets; nil for a Sync that stands in no file.
+	Declared *packed.Tree
 	// Decryption reports spec.decryption with provider sops.
 	Decryption bool
 	// ServiceAccount that is impersonated on the destination; empty for none.

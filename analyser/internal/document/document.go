@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -34,18 +35,18 @@ type File struct {
 	Err *Error
 }
 
-// Document is one YAML document. It must not be changed; Node is copied by
-// those who need to.
+// Document is one YAML document. It must not be changed; its nodes are copied
+// by those who need to.
 type Document struct {
 	// Index among the documents of the file, from 0.
 	Index int
 	// Pos is the first line of the content, after comments and "---".
 	Pos position.Pos
-	// Node is the root node of the content (not of kind DocumentNode). The
-	// Line of every node in it is a position.Pos and the Column 0, which tells it
-	// from a node that a library parsed again; aliases are expanded the way
-	// kustomize expands them.
-	Node *yaml.Node
+	// Tree is the content; its root is not of kind DocumentNode. The Line of
+	// every node in it is a position.Pos and the Column 0, which tells it from a
+	// node that a library parsed again; aliases are expanded the way kustomize
+	// expands them.
+	Tree *packed.Tree
 	// Ref is what the header says: the zero Ref unless apiVersion and kind
 	// are strings. Namespace and Name may be empty.
 	Ref object.Ref
@@ -57,10 +58,14 @@ type Document struct {
 	List bool
 
 	// unwrapped reports a List or ResourceList that kustomize takes apart
-	// while reading, before it expands aliases; items are what it finds.
+	// while reading, before it expands aliases; expanded are the items that it
+	// finds, where there was something to expand: they are not in Tree then.
 	unwrapped bool
-	items     []*yaml.Node
+	expanded  []*packed.Tree
 }
+
+// Node is the root of Tree.
+func (d *Document) Node() *yaml.Node { return d.Tree.Node() }
 
 // Error is why a file could not be read as YAML.
 type Error struct {

@@ -28,17 +28,17 @@ func (f *File) headers() []Header {
 }
 
 // describe fills in what the header of the document says.
-func (d *Document) describe() {
-	if d.Node.Kind != yaml.MappingNode {
+func (d *Document) describe(n *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
 		return
 	}
-	apiVersion, kind := text(field(d.Node, "apiVersion")), text(field(d.Node, "kind"))
+	apiVersion, kind := text(field(n, "apiVersion")), text(field(n, "kind"))
 	if apiVersion != "" && kind != "" {
-		d.Ref = readRef(d.Node)
+		d.Ref = readRef(n)
 	}
-	sops := field(d.Node, "sops")
+	sops := field(n, "sops")
 	d.SOPS = sops != nil && sops.Kind == yaml.MappingNode && field(sops, "mac") != nil
-	d.List = d.unwrapped || strings.HasSuffix(value(field(d.Node, "kind")), "List") && field(d.Node, "items") != nil
+	d.List = d.unwrapped || strings.HasSuffix(value(field(n, "kind")), "List") && field(n, "items") != nil
 }
 
 // readRef reads the identity as kustomize does: any scalar is text (GetMeta in

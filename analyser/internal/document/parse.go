@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -87,22 +88,26 @@ func (r *Reader) document(text []byte, l *lines, only bool) (*Document, *Error) 
 		}
 	}
 	d := &Document{}
+	var items []*yaml.Node
 	if only {
-		d.unwrapped, d.items = unwrap(content)
+		d.unwrapped, items = unwrap(content)
 	}
 	if w.expand {
 		var err *Error
-		if d.Node, d.items, err = expand(content, d.items, r.limits, l); err != nil {
+		if content, items, err = expand(content, items, r.limits, l); err != nil {
 			return nil, err
 		}
-	} else {
-		d.Node = content
+		d.expanded = make([]*packed.Tree, 0, len(items))
+		for _, item := range items {
+			d.expanded = append(d.expanded, packed.Of(item, nil))
+		}
 	}
-	if empty(d.Node) {
+	if empty(content) {
 		return nil, nil
 	}
-	d.Pos = position.Pos(d.Node.Line)
-	d.describe()
+	d.Tree = packed.Of(content, nil)
+	d.Pos = position.Pos(content.Line)
+	d.describe(content)
 	return d, nil
 }
 
@@ -194,6 +199,19 @@ func empty(n *yaml.Node) bool {
 		return len(n.Content) == 0 || n.Tag == nullTag
 	}
 	return n.Tag == nullTag
+}
+
+// items are what kustomize finds in a document that it takes apart.
+func (d *Document) items() []*yaml.Node {
+	if d.expanded == nil {
+		_, items := unwrap(d.Node())
+		return items
+	}
+	out := make([]*yaml.Node, len(d.expanded))
+	for i, t := range d.expanded {
+		out[i] = t.Node()
+	}
+	return out
 }
 
 // unwrap tells whether kustomize takes a file's only document apart while it

@@ -1,16 +1,19 @@
 package document
 
 import (
+	"strings"
 	"sync"
+	"unique"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
-// Reader parses files of a snapshot and keeps what it parsed, so that every
-// file is parsed once. It is safe for concurrent use.
+// Reader parses files of a snapshot and keeps what it parsed, packed, so that
+// every file is parsed once. It is safe for concurrent use.
 type Reader struct {
 	positions *position.Set
 	limits    Limits
@@ -49,8 +52,8 @@ func NewReader(positions *position.Set, limits Limits) *Reader {
 	}
 }
 
-// ByLibrary makes the reader parse everything with the YAML library. What it
-// reads is the same; that is what this is for. It must be called before the
+// ByLibrary makes the reader parse everything with the YAML library and pack
+// nothing. What it reads is the same; that is what this is for. It must be called before the
 // reader is used.
 func (r *Reader) ByLibrary() { r.byLibrary = true }
 
@@ -110,7 +113,27 @@ func (r *Reader) parse(c *cached, s *snapshot.Snapshot, e snapshot.Entry, conten
 	}
 	r.open(c, e, content)
 	c.file = r.file(e.Origin, content, c.base, c.last)
+	if !r.byLibrary {
+		for _, d := range c.file.Documents {
+			d.keep()
+		}
+	}
 }
+
+// keep packs a document, and lets go of the text that it was parsed from.
+func (d *Document) keep() {
+	d.Ref = object.Ref{
+		Group: intern(d.Ref.Group), Version: intern(d.Ref.Version), Kind: intern(d.Ref.Kind),
+		Namespace: intern(d.Ref.Namespace), Name: strings.Clone(d.Ref.Name),
+	}
+	d.Tree.Pack()
+	for _, t := range d.expanded {
+		t.Pack()
+	}
+}
+
+// intern is one copy of a text that many documents have.
+func intern(s string) string { return unique.Make(s).Value() }
 
 // Retain forgets the files that are not in a snapshot. Their positions stay.
 func (r *Reader) Retain(s *snapshot.Snapshot) {

@@ -110,7 +110,7 @@ func TestScalar(t *testing.T) {
 		t.Fatal(f.Err)
 	}
 	var got strings.Builder
-	for _, patch := range field(f.Documents[0].Node, "patches").Content {
+	for _, patch := range field(f.Documents[0].Node(), "patches").Content {
 		inner := r.Scalar(field(patch, "patch"))
 		fmt.Fprintf(&got, "%s:", inner.Path)
 		for _, d := range inner.Documents {
@@ -141,7 +141,7 @@ func TestTextWithoutPositionHasNoLines(t *testing.T) {
 			walk(c)
 		}
 	}
-	walk(f.Documents[0].Node)
+	walk(f.Documents[0].Node())
 }
 
 func TestTextStaysInItsFile(t *testing.T) {

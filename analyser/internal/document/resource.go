@@ -56,10 +56,10 @@ func (f *File) Resources() []Resource {
 	var queue, out []Resource
 	for _, d := range f.Documents {
 		if !d.unwrapped {
-			queue = append(queue, newResource(d, d.Node))
+			queue = append(queue, newResource(d, d.Node()))
 			continue
 		}
-		for _, item := range d.items {
+		for _, item := range d.items() {
 			if !empty(item) {
 				queue = append(queue, newResource(d, item))
 			}

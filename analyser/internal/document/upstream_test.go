@@ -61,10 +61,10 @@ func agreeOnDocuments(f *File, content string) string {
 	var got []*yaml.Node
 	for _, d := range f.Documents {
 		if !d.unwrapped {
-			got = append(got, d.Node)
+			got = append(got, d.Node())
 			continue
 		}
-		for _, item := range d.items {
+		for _, item := range d.items() {
 			if !empty(item) {
 				got = append(got, item)
 			}

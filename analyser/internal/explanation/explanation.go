@@ -19,6 +19,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
@@ -194,8 +195,8 @@ func Of(q Query, subjects []Subject, positions *position.Set, secrets *Secrets) 
 	contents := map[[32]byte]int{}
 	builds := map[string]int{}
 	for _, s := range subjects {
-		e := explainer{Subject: s, positions: positions, secrets: secrets}
-		sum := content(s.Object.Node)
+		e := explainer{Subject: s, content: s.Object.Tree.Open(), positions: positions, secrets: secrets}
+		sum := content(e.content.Node)
 		// A build that fails yields no content, whatever is shown.
 		if contents[sum] == 0 && s.Failure == nil {
 			contents[sum] = len(contents) + 1
@@ -265,6 +266,7 @@ func content(n *yaml.Node) [32]byte {
 // explainer explains one subject.
 type explainer struct {
 	Subject
+	content   *packed.Content // of Object
 	positions *position.Set
 	secrets   *Secrets
 }
@@ -332,7 +334,7 @@ func (e *explainer) steps() []Hop {
 // fields are those that a query asks for.
 func (e *explainer) fields(query fieldpath.Path) []Field {
 	var out []Field
-	fieldpath.Leaves(e.Object.Node, func(p fieldpath.Path, key, n *yaml.Node) bool {
+	fieldpath.Leaves(e.content.Node, func(p fieldpath.Path, key, n *yaml.Node) bool {
 		r := e.record(n)
 		if query == nil && r == nil && !e.unknown(n) || query != nil && !query.Covers(p) {
 			return true
@@ -365,7 +367,7 @@ func (e *explainer) record(n *yaml.Node) *kustomize.Record {
 }
 
 func (e *explainer) unknown(n *yaml.Node) bool {
-	name, ok := e.Object.Unknown[n]
+	name, ok := e.content.Unknown[n]
 	return ok && name != kustomize.Concealed
 }
 
@@ -390,7 +392,7 @@ func (e *explainer) chain(f *Field, p fieldpath.Path, r *kustomize.Record) {
 func (e *explainer) written(n *yaml.Node) Setter {
 	pos := position.Pos(n.Line)
 	if e.unknown(n) {
-		return Setter{Kind: "substitution", What: "substitute", At: e.at(cmp.Or(pos, e.Object.Origin)), Variables: e.variables([]string{e.Object.Unknown[n]})}
+		return Setter{Kind: "substitution", What: "substitute", At: e.at(cmp.Or(pos, e.Object.Origin)), Variables: e.variables([]string{e.content.Unknown[n]})}
 	}
 	return Setter{Kind: "document", At: e.at(cmp.Or(pos, e.Object.Origin))}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
@@ -38,7 +39,7 @@ func configMap(value string) *made {
 	m.value = scalar(value, m.file+4)
 	m.object = &kustomize.Object{
 		Ref: object.Ref{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "c"}, Origin: m.file + 1,
-		Node:    mapping(scalar("data", m.file+3), mapping(scalar("key", m.file+4), m.value)),
+		Tree:    packed.Of(mapping(scalar("data", m.file+3), mapping(scalar("key", m.file+4), m.value)), nil),
 		History: &kustomize.History{Values: map[*yaml.Node]*kustomize.Record{}},
 	}
 	m.object.Written = m.object.Ref
@@ -115,9 +116,9 @@ func TestRemoved(t *testing.T) {
 // content.
 func TestBuilds(t *testing.T) {
 	a, b := configMap("x"), configMap("x")
-	b.object.Node.Content = append(b.object.Node.Content, scalar("kind", 0), scalar("ConfigMap", 0))
+	b.object.Node().Content = append(b.object.Node().Content, scalar("kind", 0), scalar("ConfigMap", 0))
 	c := configMap("x")
-	c.object.Node.Content = append([]*yaml.Node{scalar("kind", 0), scalar("ConfigMap", 0)}, c.object.Node.Content...)
+	c.object.Node().Content = append([]*yaml.Node{scalar("kind", 0), scalar("ConfigMap", 0)}, c.object.Node().Content...)
 	d := configMap("x")
 	d.object.Steps = []kustomize.Step{{Kind: kustomize.StepPatch, Pos: d.file + 6}}
 	got := Of(Query{}, []Subject{a.on("one"), a.on("two"), b.on("three"), c.on("four"), d.on("five")}, a.positions, nil)
@@ -160,7 +161,7 @@ func TestSecretsStay(t *testing.T) {
 // from.
 func TestUnknown(t *testing.T) {
 	m := configMap("is ${COLOR}")
-	m.object.Unknown = map[*yaml.Node]string{m.value: "COLOR"}
+	m.object.Tree = packed.Of(m.object.Node(), map[*yaml.Node]string{m.value: "COLOR"})
 	s := m.on("one")
 	s.Variables = map[string]Source{"COLOR": {From: "Secret flux-system/hush", Pos: m.file + 12, Secret: true}}
 	got := only(t, Of(Query{}, []Subject{s}, m.positions, nil).Builds[0].Fields)

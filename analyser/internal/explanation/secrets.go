@@ -55,7 +55,7 @@ func (s *Secrets) Add(o *kustomize.Object) {
 		s.seen, s.whole = map[*kustomize.Object]bool{}, map[string]bool{}
 	}
 	s.seen[o] = true
-	fieldpath.Leaves(o.Node, func(p fieldpath.Path, _, n *yaml.Node) bool {
+	fieldpath.Leaves(o.Node(), func(p fieldpath.Path, _, n *yaml.Node) bool {
 		if secretField(p) {
 			s.add(n.Value)
 			if decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), "")); err == nil {
@@ -125,10 +125,10 @@ func (e *explainer) value(p fieldpath.Path, n *yaml.Node, secret bool) Value {
 		v.Text = "[]"
 		return v
 	}
-	if o.Unknown[n] == kustomize.Concealed {
+	if e.content.Unknown[n] == kustomize.Concealed {
 		return Value{Secret: true}
 	}
-	v.Text, v.Unknown = n.Value, o.Unknown[n]
+	v.Text, v.Unknown = n.Value, e.content.Unknown[n]
 	if v.Unknown != "" && e.Variables[v.Unknown].Secret {
 		v = Value{Secret: true, Unknown: v.Unknown}
 	}

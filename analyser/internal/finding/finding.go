@@ -8,13 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/coverage"
 	"github.com/gitops-reach/reach/analyser/internal/object"
 	"github.com/gitops-reach/reach/analyser/internal/observed"
 	"github.com/gitops-reach/reach/analyser/internal/ownership"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
@@ -90,14 +89,13 @@ type Model struct {
 	Secrets []WrittenSecret
 }
 
-// WrittenSecret is a document about a Secret. The Node must not be changed, and
-// nothing of its values may be told.
+// WrittenSecret is a document about a Secret. Nothing of its values may be told.
 type WrittenSecret struct {
 	At   position.Pos
 	Ref  object.Ref
-	Node *yaml.Node
+	Tree *packed.Tree
 	// SOPS is what SOPS says of the document that holds it, nil when it does not.
-	SOPS *yaml.Node
+	SOPS *packed.Tree
 }
 
 // Unparsed is a file that could not be read as YAML.

@@ -101,16 +101,17 @@ func mutableImages(o *kustomize.Object) []*yaml.Node {
 	case "CustomResourceDefinition", "ConfigMap", "Secret", "HelmRelease":
 		return nil
 	}
+	content := o.Tree.Open()
 	var out []*yaml.Node
 	add := func(n *yaml.Node) {
 		if n != nil && n.Kind == yaml.ScalarNode && whyMutable(n.Value) != "" {
-			if _, unknown := o.Unknown[n]; !unknown {
+			if _, unknown := content.Unknown[n]; !unknown {
 				out = append(out, n)
 			}
 		}
 	}
 	for _, path := range podSpecs {
-		spec := field(o.Node, path...)
+		spec := field(content.Node, path...)
 		for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
 			for _, c := range items(spec, list) {
 				add(field(c, "image"))

@@ -101,7 +101,7 @@ func ofFlux(o *kustomize.Object) bool {
 			return true
 		}
 	}
-	return text(o.Node, "metadata", "labels", "app.kubernetes.io/part-of") == "flux"
+	return text(o.Node(), "metadata", "labels", "app.kubernetes.io/part-of") == "flux"
 }
 
 // rendersForSpoke reports a Sync that is applied on a hub for a spoke.

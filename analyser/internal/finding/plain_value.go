@@ -86,9 +86,9 @@ type plainSecret struct {
 // document counts the values in clear of a document.
 func (r *plainSecrets) document(s WrittenSecret) int {
 	n := 0
-	meant := encryptedBy(s.SOPS)
+	meant := encryptedBy(s.SOPS.Node())
 	for _, section := range []string{"data", "stringData"} {
-		each(field(s.Node, section), func(key string, v *yaml.Node) {
+		each(field(s.Tree.Node(), section), func(key string, v *yaml.Node) {
 			r.seen[position.Pos(v.Line)] = true
 			if inClear(key, v, section == "data") && meant(section, key) {
 				n++
@@ -104,19 +104,19 @@ func (r *plainSecrets) built() {
 	looked := map[*kustomize.Object]bool{}
 	for _, a := range r.model.Applied {
 		for _, o := range a.Objects {
-			if !isSecret(o.Ref) || looked[o] || field(o.Node, "sops") != nil {
+			if !isSecret(o.Ref) || looked[o] || field(o.Node(), "sops") != nil {
 				continue
 			}
 			looked[o] = true
-			at := o.Origin
+			at, content := o.Origin, o.Tree.Open()
 			for _, section := range []string{"data", "stringData"} {
-				values := field(o.Node, section)
+				values := field(content.Node, section)
 				if field(values, "sops_mac") != nil {
 					continue // a file of variables that SOPS encrypted
 				}
 				each(values, func(key string, v *yaml.Node) {
 					pos := position.Pos(v.Line)
-					if _, unknown := o.Unknown[v]; unknown || r.seen[pos] || o.Written.Name != "" && pos == 0 || !inClear(key, v, section == "data") {
+					if _, unknown := content.Unknown[v]; unknown || r.seen[pos] || o.Written.Name != "" && pos == 0 || !inClear(key, v, section == "data") {
 						return
 					}
 					pos = cmp.Or(pos, at)

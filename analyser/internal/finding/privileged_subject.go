@@ -84,7 +84,7 @@ var privilegedSubject = &Rule{
 				}
 				f.Facts = append(f.Facts, Fact{
 					Cluster: l.object.Cluster, Text: some(people(l.object.Object), 4) + ": " + l.right + " over " + where + ", applied by " + l.object.Applied.Controller(),
-					At: m.written(l.object.Object, field(l.object.Object.Node, "roleRef", "name")),
+					At: m.written(l.object.Object, field(l.object.Object.Node(), "roleRef", "name")),
 				})
 			}
 			out = append(out, f)
@@ -153,13 +153,14 @@ func rightsOf(m *Model) (map[cluster.Name]*clusterRights, []placement.Object) {
 // people are the subjects of a binding that are people or teams, sorted, as
 // "User jane" or "Group team-a".
 func people(binding *kustomize.Object) []string {
+	content := binding.Tree.Open()
 	var out []string
-	for _, s := range items(binding.Node, "subjects") {
+	for _, s := range items(content.Node, "subjects") {
 		name := field(s, "name")
 		if name == nil || name.Kind != yaml.ScalarNode || name.Value == "" {
 			continue
 		}
-		if _, unknown := binding.Unknown[name]; unknown {
+		if _, unknown := content.Unknown[name]; unknown {
 			continue
 		}
 		kind := text(s, "kind")
@@ -179,8 +180,9 @@ func people(binding *kustomize.Object) []string {
 // administrator, and which role cannot be judged since the repository does not
 // apply it to the cluster; both are empty for a role that is known and narrow.
 func (r *clusterRights) granted(binding *kustomize.Object) (right, missing string) {
-	kind, name := text(binding.Node, "roleRef", "kind"), text(binding.Node, "roleRef", "name")
-	if _, unknown := binding.Unknown[field(binding.Node, "roleRef", "name")]; unknown || name == "" {
+	content := binding.Tree.Open()
+	kind, name := text(content.Node, "roleRef", "kind"), text(content.Node, "roleRef", "name")
+	if _, unknown := content.Unknown[field(content.Node, "roleRef", "name")]; unknown || name == "" {
 		return "", ""
 	}
 	key := object.Key{Group: rbac, Kind: kind, Name: name}
@@ -220,16 +222,16 @@ func (r *clusterRights) wildcard(key object.Key, depth int) string {
 	r.judged[key] = "" // what gathers itself adds nothing
 	why := ""
 	if role := r.roles[key]; role != nil {
-		for _, rule := range items(role.Node, "rules") {
+		for _, rule := range items(role.Node(), "rules") {
 			why = cmp.Or(why, everything(rule))
 		}
-		for _, s := range items(role.Node, "aggregationRule", "clusterRoleSelectors") {
+		for _, s := range items(role.Node(), "aggregationRule", "clusterRoleSelectors") {
 			why = cmp.Or(why, r.gathered(depth, func(o *kustomize.Object) bool { return selects(s, o) }))
 		}
 	}
 	if a, ok := aggregations[key.Name]; ok && key.Kind == "ClusterRole" {
 		why = cmp.Or(why, r.gathered(depth, func(o *kustomize.Object) bool {
-			return text(o.Node, "metadata", "labels", rbac+"/"+a.gathers) == "true"
+			return text(o.Node(), "metadata", "labels", rbac+"/"+a.gathers) == "true"
 		}))
 		for name, other := range aggregations {
 			if other.gatheredBy == key.Name {
@@ -257,7 +259,7 @@ func (r *clusterRights) gathered(depth int, selected func(*kustomize.Object) boo
 // selects reports a label selector that means an object. One with an operator
 // that is not known selects nothing.
 func selects(selector *yaml.Node, o *kustomize.Object) bool {
-	labels := field(o.Node, "metadata", "labels")
+	labels := field(o.Node(), "metadata", "labels")
 	m := field(selector, "matchLabels")
 	n := 0
 	if m != nil && m.Kind == yaml.MappingNode {

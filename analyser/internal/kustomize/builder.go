@@ -24,13 +24,14 @@ type shared struct {
 	docs    *document.Reader
 	options Options
 
-	mu      sync.Mutex
-	kfiles  map[kfileKey]*kfile
-	files   map[fileKey]*templates
-	layers  layerCache
-	readsOf map[readsKey]*reads
-	builds  sync.Map // of built by Target.key
-	before  *before  // nil without a Builder of another snapshot to take from
+	mu     sync.Mutex
+	kfiles map[kfileKey]*kfile
+	// verdicts say of files whether kustomize rejects them.
+	verdicts map[fileKey]*Failure
+	layers   layerCache
+	readsOf  map[readsKey]*reads
+	builds   sync.Map // of built by Target.key
+	before   *before  // nil without a Builder of another snapshot to take from
 }
 
 // Options change how a Builder works, never what it builds, unless a limit is
@@ -78,10 +79,10 @@ func NewBuilderWith(snap *snapshot.Snapshot, docs *document.Reader, options Opti
 	}
 	return &Builder{view: view{files: snap}, shared: &shared{
 		docs: docs, options: options,
-		kfiles:  map[kfileKey]*kfile{},
-		files:   map[fileKey]*templates{},
-		layers:  layerCache{limit: maxLayerEntries},
-		readsOf: map[readsKey]*reads{},
+		kfiles:   map[kfileKey]*kfile{},
+		verdicts: map[fileKey]*Failure{},
+		layers:   layerCache{limit: maxLayerEntries},
+		readsOf:  map[readsKey]*reads{},
 	}}
 }
 
@@ -145,7 +146,7 @@ func (b *Builder) topFile(t Target) *kfile {
 	if t.Flux != nil {
 		f := b.fluxKfile(t.Dir, t.Flux)
 		if b.options.Trace {
-			f.placeOverlay(t.Flux, t.Spec)
+			f.placeOverlay(t.Flux, lookup(t.Declared.Node(), "spec"))
 		}
 		return f
 	}

@@ -46,7 +46,7 @@ func full(b *Builder, target Target) string {
 	build := b.Build(target)
 	render(&w, set, target.Dir, build)
 	for _, o := range build.Objects {
-		lined(&w, set, o.Node)
+		lined(&w, set, o.Node())
 	}
 	return w.String()
 }
@@ -96,7 +96,7 @@ func TestOrder(t *testing.T) {
 // at returns the place of the value at a path of keys, and indexes as "#n".
 func at(t *testing.T, b *Builder, o *Object, path ...string) string {
 	t.Helper()
-	n := o.Node
+	n := o.Node()
 	for _, p := range path {
 		var i int
 		if _, err := fmt.Sscanf(p, "#%d", &i); err == nil && n.Kind == yaml.SequenceNode {

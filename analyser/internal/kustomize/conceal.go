@@ -2,15 +2,18 @@ package kustomize
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 )
 
 // Concealed stands in the place of a value that a step of the build took from a
-// Secret, and is its name in Object.Unknown. No name and no path of Kubernetes holds
+// Secret, and is its name among the Unknown of an object. No name and no path of Kubernetes holds
 // parentheses.
 const Concealed = "(secret)"
 
@@ -136,10 +139,11 @@ func (o *Object) conceal(values []string, touched bool) {
 	secret := o.Ref.Kind == "Secret" && o.Ref.Group == ""
 	holds := func(n *yaml.Node) bool { return conceal(n.Value, values, touched) != n.Value }
 	found := false
+	root := o.Node()
 	walk := func(f func(*yaml.Node)) {
-		for i := 0; i+1 < len(o.Node.Content); i += 2 {
-			if key := o.Node.Content[i].Value; !secret || key != "data" && key != "stringData" {
-				eachValue(o.Node.Content[i+1], f)
+		for i := 0; i+1 < len(root.Content); i += 2 {
+			if key := root.Content[i].Value; !secret || key != "data" && key != "stringData" {
+				eachValue(root.Content[i+1], f)
 			}
 		}
 	}
@@ -148,7 +152,8 @@ func (o *Object) conceal(values []string, touched bool) {
 		return
 	}
 	if o.History == nil {
-		o.Node = copyNode(o.Node) // others may share it
+		root = copyNode(root) // others may share it
+		o.Tree = packed.Of(root, nil)
 	}
 	walk(func(n *yaml.Node) {
 		if holds(n) {
@@ -170,18 +175,17 @@ func (o *Object) MarkConcealed() {
 	if !o.Conceals {
 		return
 	}
-	unknown := make(map[*yaml.Node]string, len(o.Unknown)+1)
-	for n, name := range o.Unknown {
-		unknown[n] = name
-	}
-	eachValue(o.Node, func(n *yaml.Node) {
+	content := o.Tree.Open()
+	unknown := make(map[*yaml.Node]string, len(content.Unknown)+1)
+	maps.Copy(unknown, content.Unknown)
+	eachValue(content.Node, func(n *yaml.Node) {
 		if strings.Contains(n.Value, Concealed) {
 			unknown[n] = Concealed
 		}
 	})
-	o.Unknown = unknown
-	meta := lookup(o.Node, "metadata")
-	for _, n := range []*yaml.Node{lookup(o.Node, "apiVersion"), lookup(o.Node, "kind"), lookup(meta, "name"), lookup(meta, "namespace")} {
+	o.Tree = packed.Of(content.Node, unknown)
+	meta := lookup(content.Node, "metadata")
+	for _, n := range []*yaml.Node{lookup(content.Node, "apiVersion"), lookup(content.Node, "kind"), lookup(meta, "name"), lookup(meta, "namespace")} {
 		o.UnknownIdentity = o.UnknownIdentity || n != nil && unknown[n] != ""
 	}
 }

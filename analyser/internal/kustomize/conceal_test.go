@@ -23,21 +23,22 @@ func TestConceal(t *testing.T) {
 		t.Fatalf("%d objects, %v", len(build.Objects), build.Failure)
 	}
 	secret, named, sync, other := build.Objects[0], build.Objects[1], build.Objects[2], build.Objects[3]
-	if v := lookup(lookup(secret.Node, "stringData"), "long"); v.Value != "hush-hush" || secret.Conceals || secret.Ref.Name != "up-source" {
+	if v := lookup(lookup(secret.Node(), "stringData"), "long"); v.Value != "hush-hush" || secret.Conceals || secret.Ref.Name != "up-source" {
 		t.Errorf("the Secret is %v with %q", secret.Ref, v.Value)
 	}
-	if named.Ref.Name != "up-"+Concealed || !named.UnknownIdentity || lookup(lookup(named.Node, "metadata"), "name").Value != "up-"+Concealed {
+	if named.Ref.Name != "up-"+Concealed || !named.UnknownIdentity || lookup(lookup(named.Node(), "metadata"), "name").Value != "up-"+Concealed {
 		t.Errorf("what has the value as its name is %v, unknown: %t", named.Ref, named.UnknownIdentity)
 	}
-	spec := lookup(sync.Node, "spec")
+	content := sync.Tree.Open()
+	spec := lookup(content.Node, "spec")
 	for field, want := range map[string]string{"path": Concealed, "replicas": Concealed, "secretName": "source", "port": "70"} {
 		n := lookup(spec, field)
-		if _, unknown := sync.Unknown[n]; n.Value != want || unknown != (want == Concealed) {
+		if _, unknown := content.Unknown[n]; n.Value != want || unknown != (want == Concealed) {
 			t.Errorf("spec.%s is %q, unknown: %t; want %q", field, n.Value, unknown, want)
 		}
 	}
-	if sync.UnknownIdentity || other.Conceals || lookup(lookup(other.Node, "data"), "a").Value != "7" {
-		t.Errorf("another object is concealed: %v, %v", sync.Unknown, other.Unknown)
+	if sync.UnknownIdentity || other.Conceals || lookup(lookup(other.Node(), "data"), "a").Value != "7" {
+		t.Errorf("another object is concealed: %v, %v", content.Unknown, other.Tree.Open().Unknown)
 	}
 	if f := build.Unresolved; f == nil || f.Code != codeSecretIdentity {
 		t.Errorf("unresolved: %v", f)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -279,7 +280,7 @@ func (e *entry) object(drop [][]string) (*Object, error) {
 	id := e.res.CurId()
 	o := &Object{
 		Ref:  object.Ref{Group: id.Group, Version: id.Version, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
-		Node: n, Origin: e.origin, Written: e.written, Steps: slices.Clip(e.steps), UnknownName: e.unknownName,
+		Tree: packed.Of(n, nil), Origin: e.origin, Written: e.written, Steps: slices.Clip(e.steps), UnknownName: e.unknownName,
 	}
 	if at := unwritable(n, true); at != nil {
 		o.Unwritable = cannotWrite(at, id)
@@ -293,7 +294,7 @@ func (e *entry) object(drop [][]string) (*Object, error) {
 	if e.base != nil && e.traced == nil {
 		reuse(e.base, n)
 	}
-	o.Node, o.History = n, e.history(n)
+	o.Tree, o.History = packed.Of(n, nil), e.history(n)
 	return o, nil
 }
 

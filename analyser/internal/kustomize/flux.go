@@ -288,9 +288,8 @@ func (b *Builder) scan(dir string) ([]string, *Failure) {
 			out = append(out, rel)
 			return nil
 		}
-		docs := b.templates(*e)
-		if docs.err != nil {
-			f := *docs.err
+		if rejected := b.rejected(*e); rejected != nil {
+			f := *rejected
 			if f.Pos == 0 {
 				f.Pos = b.base(*e)
 			}

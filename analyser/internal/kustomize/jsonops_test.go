@@ -86,13 +86,13 @@ func TestOperations(t *testing.T) {
 		}
 		by := rand.New(rand.NewPCG(uint64(len(text)), 2))
 		for _, d := range document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0).Documents {
-			if d.Node == nil || d.Node.Kind != yaml.MappingNode {
+			if d.Node() == nil || d.Node().Kind != yaml.MappingNode {
 				continue
 			}
 			for range 2 {
-				patch := steps(by, d.Node)
+				patch := steps(by, d.Node())
 				patches++
-				diff, took := patchedBothWays(patch, d.Node)
+				diff, took := patchedBothWays(patch, d.Node())
 				if diff != "" {
 					text, _ := json.Marshal(patch)
 					t.Errorf("%s, %s, %s: the long way (-) and applyPlainly (+) differ:\n%s", name, d.Ref, text, diff)
@@ -124,10 +124,10 @@ func FuzzOperations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, object, patch string) {
 		docs := document.NewReader(&position.Set{}, document.Limits{}).Text(object, 0).Documents
 		ops, err := decodeJSONPatch(patch)
-		if err != nil || len(docs) == 0 || docs[0].Node == nil || docs[0].Node.Kind != yaml.MappingNode {
+		if err != nil || len(docs) == 0 || docs[0].Node() == nil || docs[0].Node().Kind != yaml.MappingNode {
 			return
 		}
-		if diff, _ := patchedBothWays(ops, docs[0].Node); diff != "" {
+		if diff, _ := patchedBothWays(ops, docs[0].Node()); diff != "" {
 			t.Errorf("the long way (-) and applyPlainly (+) differ:\n%s", diff)
 		}
 	})

@@ -324,11 +324,15 @@ func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *
 
 // operationOn is the line of the last operation on a field or on what holds it.
 func (t *patchText) operationOn(p fieldpath.Path) position.Pos {
-	if len(t.doc.Documents) == 0 || t.doc.Documents[0].Node.Kind != yaml.SequenceNode {
+	if len(t.doc.Documents) == 0 {
+		return 0
+	}
+	ops := t.doc.Documents[0].Node()
+	if ops.Kind != yaml.SequenceNode {
 		return 0
 	}
 	var at position.Pos
-	for _, op := range t.doc.Documents[0].Node.Content {
+	for _, op := range ops.Content {
 		if path := lookup(op, "path"); path != nil && holds(path.Value, p) {
 			at = position.Pos(op.Line)
 		}
@@ -383,7 +387,7 @@ func alignOperations(text *patchText, to *yaml.Node) {
 	if len(text.doc.Documents) == 0 {
 		return
 	}
-	ops := text.doc.Documents[0].Node
+	ops := text.doc.Documents[0].Node()
 	if ops.Kind != yaml.SequenceNode {
 		return
 	}

@@ -50,6 +50,10 @@ type kfileKey struct {
 	first snapshot.Entry
 }
 
+// maxKfiles bounds the kustomization files that a Builder remembers. Most are needed
+// for one build and its layer; those that are not are soon there again.
+const maxKfiles = 2_000
+
 // kfile loads the kustomization file of a directory (upstream: LoadKustFile
 // and KustTarget.Load in api/internal/target/kusttarget.go). It never returns
 // nil.
@@ -75,6 +79,9 @@ func (b *Builder) kfile(dir string) *kfile {
 	defer b.mu.Unlock()
 	if other := b.kfiles[key]; other != nil {
 		return other
+	}
+	if len(b.kfiles) >= maxKfiles {
+		clear(b.kfiles)
 	}
 	b.kfiles[key] = f
 	return f
@@ -104,8 +111,10 @@ func (b *Builder) loadKfile(dir string, found []snapshot.Entry) *kfile {
 	file, err := b.docs.Read(b.view.files, f.entry)
 	if err == nil {
 		f.base = file.Base
-		if len(file.Documents) > 0 && file.Documents[0].Node.Kind == yaml.MappingNode {
-			f.node = file.Documents[0].Node
+		if len(file.Documents) > 0 {
+			if n := file.Documents[0].Node(); n.Kind == yaml.MappingNode {
+				f.node = n
+			}
 		}
 	}
 	pos := f.base

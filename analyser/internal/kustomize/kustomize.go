@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -26,10 +27,10 @@ type Target struct {
 	// Flux is what a Flux Kustomization adds; nil for a plain
 	// `kustomize build`.
 	Flux *Overlay
-	// Spec is the spec of the Flux object behind Flux, for the lines of what it
+	// Declared is the Flux object behind Flux, for the lines of what its spec
 	// sets; nil when the object stands in no file. Only traced builds look at
 	// it.
-	Spec *yaml.Node
+	Declared *packed.Tree
 }
 
 // Overlay is the part of a Flux Kustomization's spec that its controller
@@ -111,9 +112,13 @@ func (b *Build) Partial() bool { return len(b.External) > 0 || b.Unresolved != n
 type Object struct {
 	// Ref is the identity after the build.
 	Ref object.Ref
-	// Node is the object itself; the Line of each node is a position.Pos of
+	// Tree is the object itself; the Line of each node is a position.Pos of
 	// the file that wrote the value, 0 where a transformer computed it.
-	Node *yaml.Node
+	//
+	// Its Unknown are scalar nodes (values or keys) whose text depends on a
+	// post-build variable that could not be read, with the variable's name. The
+	// text keeps "${NAME}" in its place. A kustomize build leaves it nil.
+	Tree *packed.Tree
 	// Origin is where the object is written: the first line of its document,
 	// or of the generator's entry in the kustomization file.
 	Origin position.Pos
@@ -128,15 +133,11 @@ type Object struct {
 	// computed (input encrypted or absent, or a kind that no generator makes):
 	// Ref.Name is the part before it.
 	UnknownName bool
-	// Unknown are scalar nodes (values or keys) of Node whose text depends on
-	// a post-build variable that could not be read, with the variable's name.
-	// The text keeps "${NAME}" in its place. A kustomize build leaves it nil.
-	Unknown map[*yaml.Node]string
 	// UnknownIdentity reports that apiVersion, kind, name or namespace is among
-	// them.
+	// the Unknown of Tree.
 	UnknownIdentity bool
-	// Conceals reports that a value from a Secret came into Node and does not stand
-	// there: the text has Concealed in its place, and Unknown holds the scalar.
+	// Conceals reports that a value from a Secret came into the object and does not
+	// stand there: the text has Concealed in its place, and Unknown holds the scalar.
 	Conceals bool
 	// Unwritable is why kustomize cannot write the object; nil for all Objects.
 	Unwritable *Failure
@@ -144,6 +145,9 @@ type Object struct {
 	// build was not traced.
 	History *History
 }
+
+// Node is the root of Tree.
+func (o *Object) Node() *yaml.Node { return o.Tree.Node() }
 
 // StepKind says what a Step is.
 type StepKind string

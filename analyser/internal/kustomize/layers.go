@@ -8,7 +8,7 @@ import (
 // maxLayerEntries bounds the objects in all layers that a Builder remembers, unless one
 // layer alone has half as many. Bases that many targets share are used again and again
 // and stay; most layers of a large fleet belong to one cluster, and are used once.
-const maxLayerEntries = 20_000
+const maxLayerEntries = 8_000
 
 // layerCache remembers the layers that were used last.
 type layerCache struct {

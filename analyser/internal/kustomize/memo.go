@@ -19,7 +19,7 @@ type built struct {
 // result is shared and must not be changed.
 func (b *Builder) Build(t Target) *Build {
 	if !b.options.Trace {
-		t.Spec = nil
+		t.Declared = nil
 	}
 	if b.options.Unshared {
 		return b.build(t)
@@ -35,8 +35,20 @@ func (b *Builder) Build(t Target) *Build {
 		o.record = b.newRecord()
 		o.build = b.under(o.record).build(t)
 		o.record.done()
+		if !b.options.Trace { // a History knows the nodes
+			o.build.pack()
+		}
 	})
 	return o.build
+}
+
+// pack packs the objects.
+func (o *Build) pack() {
+	for _, objects := range [][]*Object{o.Objects, o.Unwritten} {
+		for _, object := range objects {
+			object.Tree.Pack()
+		}
+	}
 }
 
 // key is equal for targets with equal builds, origins included.
@@ -47,7 +59,7 @@ func (t Target) key() string {
 	var s strings.Builder
 	flat := *t.Flux
 	flat.Patches = nil
-	fmt.Fprintf(&s, "%s\x00%#v\x00%p", t.Dir, flat, t.Spec)
+	fmt.Fprintf(&s, "%s\x00%#v\x00%p", t.Dir, flat, t.Declared)
 	for _, p := range t.Flux.Patches {
 		fmt.Fprintf(&s, "\x00%q %d", p.Text, p.Pos)
 		if p.Target != nil {

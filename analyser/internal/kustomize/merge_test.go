@@ -159,16 +159,16 @@ func compareMerges(t *testing.T, name, text string, all bool) (merges, taken int
 	var last *yaml.Node
 	by := rand.New(rand.NewPCG(uint64(len(text)), 1))
 	for _, d := range document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0).Documents {
-		if d.Node == nil || d.Node.Kind != yaml.MappingNode {
+		if d.Node() == nil || d.Node().Kind != yaml.MappingNode {
 			continue
 		}
-		for _, object := range []*yaml.Node{last, d.Node} {
+		for _, object := range []*yaml.Node{last, d.Node()} {
 			if object == nil {
 				continue
 			}
-			patches := []*yaml.Node{d.Node, mangled(by, d.Node, true), mangled(by, object, true)}
+			patches := []*yaml.Node{d.Node(), mangled(by, d.Node(), true), mangled(by, object, true)}
 			if all {
-				patches = append(variants(copyNode(d.Node)), patches[1:]...)
+				patches = append(variants(copyNode(d.Node())), patches[1:]...)
 			}
 			for i, patch := range patches {
 				merges++
@@ -186,7 +186,7 @@ func compareMerges(t *testing.T, name, text string, all bool) (merges, taken int
 				}
 			}
 		}
-		last = d.Node
+		last = d.Node()
 	}
 	return merges, taken
 }
@@ -266,10 +266,10 @@ func FuzzMerge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, object, patch string) {
 		read := func(text string) *yaml.Node {
 			docs := document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0).Documents
-			if len(docs) == 0 || docs[0].Node == nil || docs[0].Node.Kind != yaml.MappingNode {
+			if len(docs) == 0 || docs[0].Node() == nil || docs[0].Node().Kind != yaml.MappingNode {
 				return nil
 			}
-			return docs[0].Node
+			return docs[0].Node()
 		}
 		o, p := read(object), read(patch)
 		if o == nil || p == nil {

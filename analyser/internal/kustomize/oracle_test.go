@@ -301,7 +301,7 @@ func (t *tally) compare(b *Builder, fsys filesys.FileSystem, name string, target
 	}
 	var nodes []*yaml.Node
 	for _, o := range got.Objects {
-		nodes = append(nodes, o.Node)
+		nodes = append(nodes, o.Node())
 		if o.UnknownName {
 			want = unhash(want, o.Ref.Name)
 		}

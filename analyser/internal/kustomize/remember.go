@@ -90,13 +90,3 @@ func (f *before) kfile(key kfileKey) *kfile {
 	defer f.builder.mu.Unlock()
 	return f.builder.kfiles[key]
 }
-
-// templates need no record, as kfile.
-func (f *before) templates(key fileKey) *templates {
-	if f == nil {
-		return nil
-	}
-	f.builder.mu.Lock()
-	defer f.builder.mu.Unlock()
-	return f.builder.files[key]
-}

@@ -161,7 +161,7 @@ func (b *Builder) elements(e snapshot.Entry) []*yaml.Node {
 	if err != nil || len(file.Documents) == 0 {
 		return nil
 	}
-	n := file.Documents[0].Node
+	n := file.Documents[0].Node()
 	if n.Kind == yaml.SequenceNode {
 		return n.Content
 	}

@@ -16,7 +16,7 @@ func TestReuse(t *testing.T) {
 	const text = "a: {b: [1, {c: d}], e: 'f'}\ng: |\n  h\ni: [j, k]\nl:\n  m: n\n"
 	read := func() *yaml.Node {
 		set := &position.Set{}
-		return document.NewReader(set, document.Limits{}).Text(text, set.Add("a.yaml", 10)+1).Documents[0].Node
+		return document.NewReader(set, document.Limits{}).Text(text, set.Add("a.yaml", 10)+1).Documents[0].Node()
 	}
 	from := read()
 	same := copyNode(from)

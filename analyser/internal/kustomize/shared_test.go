@@ -35,7 +35,7 @@ func whole(b *Build, positions *position.Set, lines bool) string {
 		for _, s := range o.Steps {
 			fmt.Fprintf(&out, " %s %s\n", s.Kind, at(s.Pos))
 		}
-		write(o.Node, " ")
+		write(o.Node(), " ")
 	}
 	for _, u := range b.Uses {
 		fmt.Fprintf(&out, "use %s %s %s\n", u.Path, u.Role, at(u.Pos))
@@ -120,7 +120,7 @@ func followed(t *testing.T, positions *position.Set, o *Object) {
 			walk(c)
 		}
 	}
-	walk(o.Node)
+	walk(o.Node())
 	for n, r := range o.History.Values {
 		if !leaves[n] {
 			t.Errorf("%v has a history of a value %q that it does not have", o.Ref, n.Value)

@@ -29,30 +29,31 @@ type templates struct {
 	err  *Failure
 }
 
-// templates reads the objects of an entry of the view, once.
+// templates reads the objects of an entry of the view. They are not kept: layers
+// are, and the trees of what no layer holds take up more than reading them again.
 func (b *Builder) templates(e snapshot.Entry) *templates {
-	key := fileKey{e.Origin, e.Blob}
-	b.mu.Lock()
-	t := b.files[key]
-	if t == nil {
-		if t = b.before.templates(key); t != nil {
-			b.files[key] = t
-		}
-	}
-	b.mu.Unlock()
-	if t != nil {
-		return t
-	}
 	file, err := b.docs.Read(b.view.files, e)
 	if err != nil {
-		t = &templates{err: fail(codeNotFound, 0, "cannot read "+e.Origin)}
-	} else {
-		t = templatesOf(file)
+		return &templates{err: fail(codeNotFound, 0, "cannot read "+e.Origin)}
 	}
+	return templatesOf(file)
+}
+
+// rejected is why kustomize rejects an entry, looked for once; nil when it does
+// not.
+func (b *Builder) rejected(e snapshot.Entry) *Failure {
+	key := fileKey{e.Origin, e.Blob}
+	b.mu.Lock()
+	f, known := b.verdicts[key]
+	b.mu.Unlock()
+	if known {
+		return f
+	}
+	f = b.templates(e).err
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.files[key] = t
-	return t
+	b.verdicts[key] = f
+	return f
 }
 
 type fileKey struct{ origin, blob string }

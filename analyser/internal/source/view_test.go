@@ -104,7 +104,7 @@ func describe(t *testing.T, a *txtar.Archive, sub string) string {
 	var order []controller.Source
 	byRef := map[controller.SourceRef]controller.Source{}
 	for _, d := range f.Documents {
-		for _, s := range flux.Engine().Read(&kustomize.Object{Ref: d.Ref, Node: d.Node, Origin: d.Pos}).Sources {
+		for _, s := range flux.Engine().Read(&kustomize.Object{Ref: d.Ref, Tree: d.Tree, Origin: d.Pos}).Sources {
 			order = append(order, s)
 			byRef[controller.SourceRef{Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name}] = s
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 	"github.com/gitops-reach/reach/analyser/internal/source"
@@ -64,7 +65,7 @@ func alone(s *snapshot.Snapshot, req *dump.Request, reply *dump.Reply) error {
 		if err := json.Unmarshal(k, &meta); err != nil {
 			return err
 		}
-		d := engine.Read(&kustomize.Object{Node: n.Content[0], Ref: object.Ref{
+		d := engine.Read(&kustomize.Object{Tree: packed.Of(n.Content[0], nil), Ref: object.Ref{
 			Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization",
 			Namespace: meta.Metadata.Namespace, Name: meta.Metadata.Name,
 		}})

@@ -305,13 +305,13 @@ func failure(f *kustomize.Failure, positions *position.Set) *dump.Failure {
 }
 
 func described(o *kustomize.Object, positions *position.Set) dump.Object {
-	p := positions.Position(o.Origin)
+	p, content := positions.Position(o.Origin), o.Tree.Open()
 	out := dump.Object{
 		Group: o.Ref.Group, Version: o.Ref.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
-		UnknownName: o.UnknownName, Unknown: unknown(o.Node, o.Unknown, ""), File: p.Path, Line: p.Line,
+		UnknownName: o.UnknownName, Unknown: unknown(content.Node, content.Unknown, ""), File: p.Path, Line: p.Line,
 	}
 	// What cannot be written is null, which equals no object.
-	if j, err := kyaml.NewRNode(o.Node).MarshalJSON(); err == nil {
+	if j, err := kyaml.NewRNode(content.Node).MarshalJSON(); err == nil {
 		out.Content = j
 	}
 	return out

@@ -9,12 +9,13 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
 // target is what kustomize builds for a Kustomization.
 func target(s *controller.Sync) kustomize.Target {
-	return kustomize.Target{Dir: Directory(s.Path), Flux: &s.Overlay, Spec: s.Spec}
+	return kustomize.Target{Dir: Directory(s.Path), Flux: &s.Overlay, Declared: s.Declared}
 }
 
 // postBuild turns what kustomize builds into what kustomize-controller
@@ -75,7 +76,7 @@ func postBuild(k *kustomize.Build, s *controller.Sync, vars map[string]string, c
 	if len(s.CommonLabels)+len(s.CommonAnnotations) > 0 {
 		built := out.Objects
 		out.Objects = withMetadata(built, s.CommonLabels, s.CommonAnnotations)
-		labelled(built, out.Objects, lookup(s.Spec, "commonMetadata"))
+		labelled(built, out.Objects, s.Declared)
 	}
 	return res
 }
@@ -92,15 +93,16 @@ func failed(res *controller.Result, f *kustomize.Failure) *controller.Result {
 func readObjects(in []*kustomize.Object, res *controller.Result) []*kustomize.Object {
 	var out []*kustomize.Object
 	for i, o := range in {
-		items := lookup(o.Node, "items")
-		if identityText(o.Node, "kind") == "" {
+		content := o.Tree.Open()
+		items := lookup(content.Node, "items")
+		if identityText(content.Node, "kind") == "" {
 			res.Failure = &kustomize.Failure{
 				Code: "not_an_object", Pos: o.Origin,
 				Message: "the kind of an object is no string any more after its variables are substituted",
 			}
 			return nil
 		}
-		reason := skipped(o)
+		reason := skipped(content.Node, o.UnknownName)
 		switch {
 		case items != nil && items.Kind == yaml.SequenceNode:
 			if out == nil {
@@ -114,7 +116,7 @@ func readObjects(in []*kustomize.Object, res *controller.Result) []*kustomize.Ob
 					}
 					return nil
 				}
-				out = append(out, item(o, n))
+				out = append(out, item(o, n, content.Unknown))
 			}
 		case reason != "":
 			if out == nil {
@@ -132,10 +134,10 @@ func readObjects(in []*kustomize.Object, res *controller.Result) []*kustomize.Ob
 }
 
 // skipped is why an object is left out; "" when it is not.
-func skipped(o *kustomize.Object) string {
-	apiVersion, kind := identityText(o.Node, "apiVersion"), identityText(o.Node, "kind")
-	name := identityText(o.Node, "metadata", "name")
-	if apiVersion == "" || name == "" && !o.UnknownName {
+func skipped(n *yaml.Node, unknownName bool) string {
+	apiVersion, kind := identityText(n, "apiVersion"), identityText(n, "kind")
+	name := identityText(n, "metadata", "name")
+	if apiVersion == "" || name == "" && !unknownName {
 		return "not_a_kubernetes_object"
 	}
 	if strings.EqualFold(kind, "kustomization") && strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") {
@@ -144,10 +146,10 @@ func skipped(o *kustomize.Object) string {
 	return ""
 }
 
-func item(list *kustomize.Object, n *yaml.Node) *kustomize.Object {
+func item(list *kustomize.Object, n *yaml.Node, unknown map[*yaml.Node]string) *kustomize.Object {
 	o := *list
-	o.Node, o.Ref = n, refOf(n)
-	o.UnknownIdentity = unknownIdentity(n, list.Unknown)
+	o.Tree, o.Ref = packed.Of(n, unknown), refOf(n)
+	o.UnknownIdentity = unknownIdentity(n, unknown)
 	if n.Line != 0 {
 		o.Origin = position.Pos(n.Line)
 	}
@@ -182,10 +184,12 @@ func withMetadata(in []*kustomize.Object, labels, annotations map[string]string)
 	out := make([]*kustomize.Object, len(in))
 	for i, o := range in {
 		c := *o
-		c.Node = shallow(o.Node)
-		meta := child(c.Node, "metadata")
+		content := o.Tree.Open()
+		n := shallow(content.Node)
+		meta := child(n, "metadata")
 		setAll(meta, "labels", labels)
 		setAll(meta, "annotations", annotations)
+		c.Tree = packed.Of(n, content.Unknown)
 		out[i] = &c
 	}
 	return out

@@ -37,7 +37,7 @@ func TestCorpus(t *testing.T) {
 			if !e.Handles(doc.Ref.GroupKind()) {
 				continue
 			}
-			x := e.Read(&kustomize.Object{Ref: doc.Ref, Node: doc.Node, Origin: doc.Pos})
+			x := e.Read(&kustomize.Object{Ref: doc.Ref, Tree: doc.Tree, Origin: doc.Pos})
 			kinds[doc.Ref.Kind]++
 			var problems []*controller.Problem
 			for _, s := range x.Syncs {

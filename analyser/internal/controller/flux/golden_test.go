@@ -16,6 +16,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
@@ -36,7 +37,7 @@ func objects(t testing.TB, docs *document.Reader, a *txtar.Archive, prefix strin
 			t.Fatalf("%s: %v %v", e.Path, err, f.Err)
 		}
 		for _, d := range f.Documents {
-			out = append(out, &kustomize.Object{Ref: d.Ref, Written: d.Ref, Node: d.Node, Origin: d.Pos})
+			out = append(out, &kustomize.Object{Ref: d.Ref, Written: d.Ref, Tree: d.Tree, Origin: d.Pos})
 		}
 	}
 	return out
@@ -267,11 +268,12 @@ func TestPostBuild(t *testing.T) {
 			t.Fatal("sync.yaml is not one object")
 		}
 		if name, ok := strings.CutPrefix(lastLine(a.Comment), "unknown: "); ok {
-			syncs[0].Unknown = map[*yaml.Node]string{}
-			eachScalar(syncs[0].Node, func(n *yaml.Node) bool {
-				syncs[0].Unknown[n] = name
+			unknown, root := map[*yaml.Node]string{}, syncs[0].Node()
+			eachScalar(root, func(n *yaml.Node) bool {
+				unknown[n] = name
 				return true
 			})
+			syncs[0].Tree = packed.Of(root, unknown)
 		}
 		s := Engine().Read(syncs[0]).Syncs[0]
 		if s.Problem != nil {
@@ -317,7 +319,7 @@ func dump(t testing.TB, os []*kustomize.Object) string {
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	for _, o := range os {
-		if err := enc.Encode(o.Node); err != nil {
+		if err := enc.Encode(o.Node()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -348,13 +350,14 @@ func describeResult(t testing.TB, set *position.Set, res *controller.Result) str
 			head += " (identity unknown)"
 		}
 		fmt.Fprintf(&b, "%s at %s\n", head, at(o.Origin))
-		leaves(&b, o, o.Node, "  ", at)
+		content := o.Tree.Open()
+		leaves(&b, content, content.Node, "  ", at)
 	}
 	return b.String()
 }
 
 // leaves writes each scalar with its path, type and line.
-func leaves(b *strings.Builder, o *kustomize.Object, n *yaml.Node, path string, at func(position.Pos) string) {
+func leaves(b *strings.Builder, o *packed.Content, n *yaml.Node, path string, at func(position.Pos) string) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -18,7 +19,7 @@ func substituted(in, out []*kustomize.Object) {
 		if o.History == nil || out[i] == o {
 			continue
 		}
-		out[i].History = o.History.Follow(o.Node, out[i].Node, func(_ fieldpath.Path, old, _ *yaml.Node) kustomize.Cause {
+		out[i].History = o.History.Follow(o.Node(), out[i].Node(), func(_ fieldpath.Path, old, _ *yaml.Node) kustomize.Cause {
 			c := kustomize.Cause{Kind: kustomize.StepSubstitution, What: "substitute", Pos: o.Origin}
 			if old == nil {
 				return c
@@ -45,14 +46,15 @@ func variablesIn(text string) []string {
 	return slices.Compact(out)
 }
 
-// labelled carries the histories of traced objects over to what commonMetadata,
-// the node common of a spec, made of them.
-func labelled(in, out []*kustomize.Object, common *yaml.Node) {
+// labelled carries the histories of traced objects over to what the
+// spec.commonMetadata of declared made of them.
+func labelled(in, out []*kustomize.Object, declared *packed.Tree) {
 	for i, o := range in {
 		if o.History == nil {
 			continue
 		}
-		out[i].History = o.History.Follow(o.Node, out[i].Node, func(p fieldpath.Path, _, value *yaml.Node) kustomize.Cause {
+		common := lookup(lookup(declared.Node(), "spec"), "commonMetadata")
+		out[i].History = o.History.Follow(o.Node(), out[i].Node(), func(p fieldpath.Path, _, value *yaml.Node) kustomize.Cause {
 			c := kustomize.Cause{Kind: kustomize.StepMetadata, What: "commonMetadata"}
 			if len(p) == 3 && value != nil {
 				if n := lookup(lookup(common, p[1].Key), p[2].Key); n != nil {

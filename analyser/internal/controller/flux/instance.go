@@ -10,6 +10,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
@@ -86,8 +87,9 @@ func patchRoot(r *reader, root *controller.Root) {
 	}
 	var patched controller.Declared
 	for _, o := range b.Objects {
-		setLines(o.Node, int(at)) // of a set of its own, which nobody else knows
-		o := newReader(&kustomize.Object{Ref: o.Ref, Node: o.Node, Origin: at})
+		content := o.Tree.Open()
+		setLines(content.Node, int(at)) // of a set of its own, which nobody else knows
+		o := newReader(&kustomize.Object{Ref: o.Ref, Tree: packed.Of(content.Node, content.Unknown), Origin: at})
 		switch o.obj.Ref.Kind {
 		case "Kustomization":
 			readKustomization(o, &patched)

@@ -12,7 +12,7 @@ import (
 // kustomize-controller/api v1, v1beta2, v1beta1).
 func readKustomization(r *reader, d *controller.Declared) {
 	spec := r.spec().required()
-	s := controller.Sync{Engine: Name, Object: r.obj.Ref, Pos: r.obj.Origin, Spec: spec.node}
+	s := controller.Sync{Engine: Name, Object: r.obj.Ref, Pos: r.obj.Origin, Declared: r.obj.Tree}
 
 	spec.get("interval").required().duration()
 	s.Prune = spec.get("prune").required().boolean()

@@ -12,19 +12,21 @@ import (
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
 // reader reads the fields of one object and remembers what is wrong with them.
 type reader struct {
 	obj     *kustomize.Object
+	content *packed.Content     // of obj
 	invalid *controller.Problem // the first field that the API server refuses
 	unknown *controller.Problem // the first field whose value is not known
 }
 
 func newReader(o *kustomize.Object) *reader {
-	r := &reader{obj: o}
-	switch o.Unknown[o.Node] {
+	r := &reader{obj: o, content: o.Tree.Open()}
+	switch r.content.Unknown[r.content.Node] {
 	case externalInputs:
 		r.unknown = &controller.Problem{
 			Code: "external_inputs", Pos: o.Origin,
@@ -69,7 +71,7 @@ func (r *reader) or(pos position.Pos) position.Pos {
 }
 
 // root is the object as a whole.
-func (r *reader) root() field { return field{r: r, node: r.obj.Node} }
+func (r *reader) root() field { return field{r: r, node: r.content.Node} }
 
 // spec is the object's spec.
 func (r *reader) spec() field { return r.root().get("spec") }
@@ -165,7 +167,7 @@ func (f field) required() field {
 
 // note records that the value of the field is not known.
 func (f field) note() {
-	switch v, ok := f.r.obj.Unknown[f.node]; {
+	switch v, ok := f.r.content.Unknown[f.node]; {
 	case !ok || f.r.unknown != nil:
 	case v == kustomize.Concealed:
 		f.r.unknown = &controller.Problem{
@@ -217,7 +219,7 @@ func (f field) between(minimum, maximum int) string {
 func (f field) oneOf(values ...string) string {
 	s := f.text()
 	if f.node != nil && f.node.Kind == yaml.ScalarNode && !slices.Contains(values, s) {
-		if _, ok := f.r.obj.Unknown[f.node]; !ok {
+		if _, ok := f.r.content.Unknown[f.node]; !ok {
 			f.wrong("one of " + strings.Join(values, ", "))
 		}
 	}
@@ -229,7 +231,7 @@ func (f field) oneOf(values ...string) string {
 func (f field) matching(re func() *regexp.Regexp, what string) string {
 	s := f.text()
 	if f.node != nil && f.node.Kind == yaml.ScalarNode && !re().MatchString(s) {
-		if _, ok := f.r.obj.Unknown[f.node]; !ok {
+		if _, ok := f.r.content.Unknown[f.node]; !ok {
 			f.wrong(what)
 		}
 	}
@@ -247,7 +249,7 @@ func (f field) boolean() bool {
 		return false
 	}
 	if f.node.Kind == yaml.ScalarNode {
-		if _, ok := f.r.obj.Unknown[f.node]; ok {
+		if _, ok := f.r.content.Unknown[f.node]; ok {
 			f.note()
 			return false
 		}
@@ -306,7 +308,7 @@ func (f field) textMap() (m map[string]string, unknown []string) {
 // variable. Fields that do not decide what lands where ask for it, so as not
 // to become a Problem.
 func (f field) known() bool {
-	_, unknown := f.r.obj.Unknown[f.node]
+	_, unknown := f.r.content.Unknown[f.node]
 	return !unknown
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gitops-reach/reach/analyser/internal/fieldpath"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -158,7 +159,7 @@ func (s *resourceSet) document(e field, n *yaml.Node, pos position.Pos) {
 	all := []*yaml.Node{n}
 	if items := lookup(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
 		all = items.Content
-	} else if skipped(&kustomize.Object{Node: n}) != "" {
+	} else if skipped(n, false) != "" {
 		return
 	}
 	for _, n := range all {
@@ -182,18 +183,19 @@ func (s *resourceSet) add(n *yaml.Node, pos position.Pos, h *kustomize.History) 
 	ref := refOf(n)
 	s.seen[ref.Key()] = true
 	o := *s.r.obj
-	o.Node, o.Ref, o.Origin, o.UnknownName, o.Unknown, o.History = n, ref, s.r.or(pos), false, nil, h
+	o.Ref, o.Origin, o.UnknownName, o.History = ref, s.r.or(pos), false, h
+	var unknown map[*yaml.Node]string
 	eachNode(n, func(n *yaml.Node) {
 		for _, name := range s.unknown {
 			if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${"+name+"}") {
-				if o.Unknown == nil {
-					o.Unknown = map[*yaml.Node]string{}
+				if unknown == nil {
+					unknown = map[*yaml.Node]string{}
 				}
-				o.Unknown[n] = name
+				unknown[n] = name
 			}
 		}
 	})
-	o.UnknownIdentity = unknownIdentity(n, o.Unknown)
+	o.Tree, o.UnknownIdentity = packed.Of(n, unknown), unknownIdentity(n, unknown)
 	s.objects = append(s.objects, &o)
 }
 
@@ -207,13 +209,14 @@ func (s *resourceSet) addUnknown(n *yaml.Node, pos position.Pos, why string) {
 		return
 	}
 	o := *s.r.obj
-	o.Node, o.Ref, o.Origin, o.UnknownName, o.UnknownIdentity, o.History = n, ref, s.r.or(pos), false, true, nil
-	o.Unknown = map[*yaml.Node]string{n: why}
+	o.Ref, o.Origin, o.UnknownName, o.UnknownIdentity, o.History = ref, s.r.or(pos), false, true, nil
+	unknown := map[*yaml.Node]string{n: why}
 	eachNode(n, func(n *yaml.Node) {
 		if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${"+why+"}") {
-			o.Unknown[n] = why
+			unknown[n] = why
 		}
 	})
+	o.Tree = packed.Of(n, unknown)
 	s.objects = append(s.objects, &o)
 }
 

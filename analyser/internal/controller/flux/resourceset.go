@@ -40,7 +40,7 @@ func readResourceSet(r *reader, d *controller.Declared) {
 	d.Objects = set.objects
 	if len(labels)+len(annotations) > 0 {
 		d.Objects = withMetadata(set.objects, labels, annotations)
-		labelled(set.objects, d.Objects, common.node)
+		labelled(set.objects, d.Objects, r.obj.Tree)
 	}
 	if d.Problem = r.problem(); d.Problem != nil || set.failed != nil {
 		d.Objects = nil
@@ -80,7 +80,7 @@ func (s *resourceSet) steps(spec field, inputs []map[string]any) {
 
 // unknownVariables collects the variables in the ResourceSet that are not known.
 func (s *resourceSet) unknownVariables(spec *yaml.Node) {
-	for n, name := range s.r.obj.Unknown {
+	for n, name := range s.r.content.Unknown {
 		if spec != nil && within(spec, n) && !slices.Contains(s.unknown, name) {
 			s.unknown = append(s.unknown, name)
 		}
@@ -127,7 +127,7 @@ func (s *resourceSet) inputs(spec field) []map[string]any {
 			e.wrong("an object")
 			continue
 		}
-		for n, v := range s.r.obj.Unknown {
+		for n, v := range s.r.content.Unknown {
 			if within(e.node, n) {
 				s.note("substitution_unknown", e.pos(), "an input depends on the variable %s, whose value is not known", v)
 			}

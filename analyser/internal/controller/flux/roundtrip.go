@@ -7,8 +7,6 @@ import (
 	"go.yaml.in/yaml/v3"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
-
-	"github.com/gitops-reach/reach/analyser/internal/kustomize"
 )
 
 // asText is the YAML in which variables are substituted: upstream's
@@ -159,11 +157,11 @@ func (m *marks) restore(s string) (out, first string) {
 	}
 }
 
-// markUnknown turns the marks in an object into text again and notes the
+// markUnknown turns the marks in an object into text again and returns the
 // scalars that had one. While it is not even certain that anything is
 // substituted, every scalar that substitution would change is unknown.
-func (s *substitution) markUnknown(o *kustomize.Object, m *marks) {
-	o.Unknown = map[*yaml.Node]string{}
+func (s *substitution) markUnknown(root *yaml.Node, m *marks) map[*yaml.Node]string {
+	unknown := map[*yaml.Node]string{}
 	var walk func(*yaml.Node)
 	walk = func(n *yaml.Node) {
 		if n.Kind != yaml.ScalarNode {
@@ -175,19 +173,19 @@ func (s *substitution) markUnknown(o *kustomize.Object, m *marks) {
 		if strings.Contains(n.Value, m.fence) {
 			var name string
 			n.Value, name = m.restore(n.Value)
-			o.Unknown[n] = name
+			unknown[n] = name
 		}
 		if !s.certain() && strings.Contains(n.Value, "$") {
 			if name, changes := s.couldChange(n.Value); changes {
-				o.Unknown[n] = name
+				unknown[n] = name
 			}
 		}
 	}
-	walk(o.Node)
-	if len(o.Unknown) == 0 {
-		o.Unknown = nil
+	walk(root)
+	if len(unknown) == 0 {
+		return nil
 	}
-	o.UnknownIdentity = unknownIdentity(o.Node, o.Unknown)
+	return unknown
 }
 
 // couldChange reports a text that substitution would change, with a variable

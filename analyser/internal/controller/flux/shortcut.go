@@ -7,6 +7,7 @@ import (
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 )
 
 // A substituted object goes through text: it is written as YAML, its variables
@@ -41,11 +42,12 @@ const (
 
 // shortcut substitutes one object without the way through text, or returns nil.
 func (s *substitution) shortcut(o *kustomize.Object, res *controller.Result) *kustomize.Object {
-	if s.byText || o.History != nil || len(o.Unknown) > 0 {
+	content := o.Tree.Open()
+	if s.byText || o.History != nil || len(content.Unknown) > 0 {
 		return nil
 	}
 	absent := map[string]bool{}
-	plain := eachScalar(o.Node, func(n *yaml.Node) bool {
+	plain := eachScalar(content.Node, func(n *yaml.Node) bool {
 		w := writtenScalar(n)
 		if w != nil {
 			s.absent(w.expression, absent)
@@ -57,7 +59,7 @@ func (s *substitution) shortcut(o *kustomize.Object, res *controller.Result) *ku
 		return nil
 	}
 	cut := shortcut{substitution: s, whole: s.complete || !missing && s.certain(), unknown: map[*yaml.Node]string{}}
-	n := cut.through(o.Node)
+	n := cut.through(content.Node)
 	if n == nil {
 		return nil
 	}
@@ -65,14 +67,14 @@ func (s *substitution) shortcut(o *kustomize.Object, res *controller.Result) *ku
 		s.record(o, absent, res)
 	}
 	out := *o
-	out.Node = n
+	var unknown map[*yaml.Node]string
 	if !s.complete {
-		out.Unknown = cut.unknown
-		if len(out.Unknown) == 0 {
-			out.Unknown = nil
+		if len(cut.unknown) > 0 {
+			unknown = cut.unknown
 		}
-		out.UnknownIdentity = unknownIdentity(n, out.Unknown)
+		out.UnknownIdentity = unknownIdentity(n, unknown)
 	}
+	out.Tree = packed.Of(n, unknown)
 	s.identify(&out, res)
 	return &out
 }

@@ -30,18 +30,18 @@ func compareShortcuts(t *testing.T, name, text string) (objects, taken int) {
 	t.Helper()
 	f := document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0)
 	for _, d := range f.Documents {
-		if d.Node.Kind != yaml.MappingNode || !hasDollar(d.Node) {
+		if d.Node().Kind != yaml.MappingNode || !hasDollar(d.Node()) {
 			continue
 		}
 		names := map[string]bool{}
-		eachScalar(d.Node, func(n *yaml.Node) bool {
+		eachScalar(d.Node(), func(n *yaml.Node) bool {
 			for _, v := range variablesIn(n.Value) {
 				names[v] = true
 			}
 			return true
 		})
-		o := &kustomize.Object{Ref: d.Ref, Node: d.Node, Origin: d.Pos}
-		before := fmt.Sprint(flat(d.Node))
+		o := &kustomize.Object{Ref: d.Ref, Tree: d.Tree, Origin: d.Pos}
+		before := fmt.Sprint(flat(d.Node()))
 		for i := range awkward {
 			vars := map[string]string{"OTHER": "x"}
 			for j, name := range sortedKeys(names) {
@@ -68,7 +68,7 @@ func compareShortcuts(t *testing.T, name, text string) (objects, taken int) {
 				taken++
 			}
 		}
-		if fmt.Sprint(flat(d.Node)) != before {
+		if fmt.Sprint(flat(d.Node())) != before {
 			t.Errorf("%s %s: the object was changed", name, d.Ref)
 		}
 	}
@@ -87,7 +87,7 @@ func bothWays(s *substitution, o *kustomize.Object) (diff string, taken bool) {
 	if failure != nil {
 		return "the shortcut gives an object, the text fails: " + failure.Message, true
 	}
-	if d := differs(want.Node, got.Node, "$"); d != "" {
+	if d := differs(want.Node(), got.Node(), "$"); d != "" {
 		return d, true
 	}
 	if d := cmp.Diff(unknownIn(want), unknownIn(got)); d != "" {
@@ -101,17 +101,18 @@ func bothWays(s *substitution, o *kustomize.Object) (diff string, taken bool) {
 
 // unknownIn are the unknown scalars of an object, in order.
 func unknownIn(o *kustomize.Object) (out []string) {
+	content := o.Tree.Open()
 	var walk func(*yaml.Node)
 	walk = func(n *yaml.Node) {
-		if name, ok := o.Unknown[n]; ok {
+		if name, ok := content.Unknown[n]; ok {
 			out = append(out, fmt.Sprint(n.Value, " ", n.Line, " ", name))
 		}
 		for _, c := range n.Content {
 			walk(c)
 		}
 	}
-	walk(o.Node)
-	if len(out) != len(o.Unknown) {
+	walk(content.Node)
+	if len(out) != len(content.Unknown) {
 		out = append(out, "some are not in the object")
 	}
 	return out
@@ -191,10 +192,10 @@ func FuzzShortcut(f *testing.F) {
 		}
 		d := document.NewReader(&position.Set{}, document.Limits{}).Text(text, 0)
 		for _, d := range d.Documents {
-			if d.Node.Kind != yaml.MappingNode || !hasDollar(d.Node) {
+			if d.Node().Kind != yaml.MappingNode || !hasDollar(d.Node()) {
 				continue
 			}
-			o := &kustomize.Object{Ref: d.Ref, Node: d.Node, Origin: d.Pos}
+			o := &kustomize.Object{Ref: d.Ref, Tree: d.Tree, Origin: d.Pos}
 			vars := withoutNewlines(map[string]string{"X": x, "Y": y})
 			for _, s := range []*substitution{
 				{vars: vars, complete: true}, {vars: map[string]string{"X": vars["X"]}}, {vars: map[string]string{}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
 
@@ -64,13 +65,13 @@ func (s *substitution) run(in []*kustomize.Object, res *controller.Result) []*ku
 		}
 	}
 	for i, o := range in {
-		if optedOut(o.Node) {
+		if optedOut(o.Node()) {
 			continue
 		}
 		if illegal && s.certain() {
 			fail(s.illegalNameFailure(o))
 		}
-		if !hasDollar(o.Node) {
+		if !hasDollar(o.Node()) {
 			continue
 		}
 		n, f := s.object(o, res)
@@ -130,7 +131,7 @@ func (s *substitution) hide(o, n *kustomize.Object, res *controller.Result) *kus
 	if len(s.hidden) == 0 {
 		return n
 	}
-	text, err := asText(o.Node)
+	text, err := asText(o.Node())
 	if err != nil {
 		return n
 	}
@@ -185,7 +186,7 @@ func (s *substitution) object(o *kustomize.Object, res *controller.Result) (*kus
 
 // objectByText substitutes one object as upstream does.
 func (s *substitution) objectByText(o *kustomize.Object, res *controller.Result) (*kustomize.Object, *kustomize.Failure) {
-	before, err := asText(o.Node)
+	before, err := asText(o.Node())
 	if err != nil {
 		return nil, &kustomize.Failure{Code: "bad_yaml", Pos: o.Origin, Message: "the object cannot be written as YAML"}
 	}
@@ -216,12 +217,14 @@ func (s *substitution) objectByText(o *kustomize.Object, res *controller.Result)
 			Message: "the object is not YAML any more after its variables are substituted",
 		}
 	}
-	carryLines(o.Node, node, func(key string) string { return s.key(key) })
+	carryLines(o.Node(), node, func(key string) string { return s.key(key) })
 	out := *o
-	out.Node = node
+	unknown := o.Tree.Open().Unknown // a history has the old nodes
 	if !s.complete {
-		s.markUnknown(&out, marks)
+		unknown = s.markUnknown(node, marks)
+		out.UnknownIdentity = unknownIdentity(node, unknown)
 	}
+	out.Tree = packed.Of(node, unknown)
 	s.identify(&out, res)
 	return &out, nil
 }
@@ -229,7 +232,7 @@ func (s *substitution) objectByText(o *kustomize.Object, res *controller.Result)
 // identify reads the identity of a substituted object.
 func (s *substitution) identify(o *kustomize.Object, res *controller.Result) {
 	o.MarkConcealed()
-	o.Ref = refOf(o.Node)
+	o.Ref = refOf(o.Node())
 	if o.UnknownIdentity && res.Unresolved == nil {
 		res.Unresolved = &kustomize.Failure{
 			Code: "substitution_unknown", Pos: o.Origin,
@@ -259,7 +262,7 @@ func (s *substitution) failure(o *kustomize.Object, err error) *kustomize.Failur
 		f.Code, f.Message = "limit", "the variables of an object are too many or expand too far to be evaluated"
 	case errUndeclared:
 		f.Code, f.Message = "substitution_undeclared", "an object uses a variable that is not declared"
-		eachScalar(o.Node, func(n *yaml.Node) bool {
+		eachScalar(o.Node(), func(n *yaml.Node) bool {
 			e, err := parseExpression(n.Value)
 			if err != nil {
 				return true
@@ -274,7 +277,7 @@ func (s *substitution) failure(o *kustomize.Object, err error) *kustomize.Failur
 		})
 	default:
 		f.Code, f.Message = "bad_substitution", "a variable expression is malformed; write $${ for a literal ${"
-		eachScalar(o.Node, func(n *yaml.Node) bool {
+		eachScalar(o.Node(), func(n *yaml.Node) bool {
 			if _, err := parseExpression(n.Value); err != nil {
 				f.Pos = positionOr(n, o.Origin)
 				return false
@@ -320,7 +323,7 @@ func (s *substitution) record(o *kustomize.Object, absent map[string]bool, res *
 			res.Unknown = append(res.Unknown, u)
 		}
 	}
-	eachScalar(o.Node, func(n *yaml.Node) bool {
+	eachScalar(o.Node(), func(n *yaml.Node) bool {
 		e, err := parseExpression(n.Value)
 		if err != nil {
 			return true
@@ -397,7 +400,7 @@ func optedOut(n *yaml.Node) bool {
 // part of it, no namespace means "default", and a name that is no string
 // counts as its text.
 func idOf(o *kustomize.Object) resid.ResId {
-	n := kyaml.NewRNode(o.Node)
+	n := kyaml.NewRNode(o.Node())
 	id := resid.NewResIdWithNamespace(resid.GvkFromNode(n), n.GetName(), n.GetNamespace())
 	id.Namespace = id.EffectiveNamespace()
 	return id

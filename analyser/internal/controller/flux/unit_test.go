@@ -163,7 +163,7 @@ func FuzzPostBuild(f *testing.F) {
 		file := docs.Text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"+text, 0)
 		var in []*kustomize.Object
 		for _, d := range file.Documents {
-			in = append(in, &kustomize.Object{Ref: d.Ref, Node: d.Node})
+			in = append(in, &kustomize.Object{Ref: d.Ref, Tree: d.Tree})
 		}
 		for _, complete := range []bool{true, false} {
 			s := &controller.Sync{Variables: controller.Variables{Declared: true}, CommonLabels: map[string]string{"a": "b"}}
@@ -181,7 +181,7 @@ func TestVariablesOf(t *testing.T) {
 		if f.Err != nil || len(f.Documents) != 1 {
 			t.Fatal(f.Err)
 		}
-		return &kustomize.Object{Ref: f.Documents[0].Ref, Node: f.Documents[0].Node}
+		return &kustomize.Object{Ref: f.Documents[0].Ref, Tree: f.Documents[0].Tree}
 	}
 	for _, c := range []struct {
 		text     string

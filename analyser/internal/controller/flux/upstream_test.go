@@ -43,7 +43,7 @@ func TestUpstream(t *testing.T) {
 		}
 		var in []*kustomize.Object
 		for _, d := range f.Documents {
-			in = append(in, &kustomize.Object{Ref: d.Ref, Node: d.Node})
+			in = append(in, &kustomize.Object{Ref: d.Ref, Tree: d.Tree})
 		}
 		s := &controller.Sync{Variables: controller.Variables{Declared: true, Always: v.Always}}
 		res := postBuild(&kustomize.Build{Objects: in}, s, v.Vars, true, v.Strict, false)
@@ -57,7 +57,7 @@ func TestUpstream(t *testing.T) {
 		succeeded++
 		var out []any
 		for _, o := range res.Objects {
-			j, err := kyaml.NewRNode(o.Node).MarshalJSON()
+			j, err := kyaml.NewRNode(o.Node()).MarshalJSON()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 )
 
 // VariablesOf returns what a ConfigMap or Secret contributes to
@@ -22,8 +23,9 @@ func VariablesOf(o *kustomize.Object) (vars map[string]string, complete bool) {
 	if o.Ref.Group != "" || o.Ref.Kind != "ConfigMap" && o.Ref.Kind != "Secret" {
 		return vars, false
 	}
+	content := o.Tree.Open()
 	add := func(section string, decode func(string) (string, bool)) {
-		m := lookup(o.Node, section)
+		m := lookup(content.Node, section)
 		if m == nil || m.ShortTag() == "!!null" {
 			return
 		}
@@ -33,11 +35,11 @@ func VariablesOf(o *kustomize.Object) (vars map[string]string, complete bool) {
 		}
 		for i := 0; i+1 < len(m.Content); i += 2 {
 			k, v := m.Content[i], m.Content[i+1]
-			s, ok := plainText(o, v)
+			s, ok := plainText(content, v)
 			if ok {
 				s, ok = decode(s)
 			}
-			if _, unknownKey := o.Unknown[k]; !ok || unknownKey {
+			if _, unknownKey := content.Unknown[k]; !ok || unknownKey {
 				complete = false
 				delete(vars, k.Value)
 				continue
@@ -60,11 +62,11 @@ func VariablesOf(o *kustomize.Object) (vars map[string]string, complete bool) {
 
 // plainText is the text of a value that the API server takes for a string and
 // that is not encrypted. An empty value of a Secret may be null.
-func plainText(o *kustomize.Object, n *yaml.Node) (string, bool) {
+func plainText(of *packed.Content, n *yaml.Node) (string, bool) {
 	if n.Kind != yaml.ScalarNode {
 		return "", false
 	}
-	if _, ok := o.Unknown[n]; ok {
+	if _, ok := of.Unknown[n]; ok {
 		return "", false
 	}
 	switch n.ShortTag() {
