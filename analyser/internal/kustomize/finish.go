@@ -70,7 +70,7 @@ func (t *target) finish(acc *accumulation) ([]*Object, error) {
 	}
 	objects := make([]*Object, 0, len(acc.list))
 	for _, e := range acc.list {
-		o, err := e.object(drop)
+		o, err := e.object(drop, acc.long)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (acc *accumulation) addHashes() error {
 			e.unknownName = true
 		}
 		if e.unknownName {
-			r.StorePreviousId()
+			storePreviousID(r, acc.long)
 			continue
 		}
 		h, err := r.Hash(&hasher.Hasher{})
@@ -101,7 +101,7 @@ func (acc *accumulation) addHashes() error {
 			return fail(codeBadGenerator, e.origin, "the hash of "+idString(r.CurId())+" cannot be computed")
 		}
 		line := nameLine(r.YNode())
-		r.StorePreviousId()
+		storePreviousID(r, acc.long)
 		_ = r.SetName(r.GetName() + "-" + h)
 		setNameLine(r.YNode(), line)
 		e.note(Cause{Kind: StepGenerator, What: "hash", Pos: e.generator()})
@@ -268,14 +268,14 @@ func (acc *accumulation) dropLocal() error {
 // object makes the result of an entry: without the annotations that kustomize
 // writes for itself, and with the others as text. One that kustomize builds and
 // cannot write says so in Unwritable.
-func (e *entry) object(drop [][]string) (*Object, error) {
+func (e *entry) object(drop [][]string, long bool) (*Object, error) {
 	n := e.res.YNode()
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil, fail(codeNotAnObject, e.origin, "the build leaves something that is no object")
 	}
 	if !cleanAnnotations(n, drop) {
 		n = e.own().YNode()
-		writeAnnotations(n, drop)
+		writeAnnotations(n, drop, long)
 	}
 	id := e.res.CurId()
 	o := &Object{
@@ -336,15 +336,18 @@ func cleanAnnotations(n *yaml.Node, drop [][]string) bool {
 // text, as upstream does (Resource.RemoveBuildAnnotations, SetOrigin,
 // ClearTransformations), but keeps their lines. What stands twice under one key
 // depends on how often it is written.
-func writeAnnotations(n *yaml.Node, drop [][]string) {
-	old := copyNode(n)
+func writeAnnotations(n *yaml.Node, drop [][]string, long bool) {
+	var old *yaml.Node
+	if meta := lookup(n, "metadata"); meta != nil {
+		old = copyNode(meta)
+	}
 	rn := kyaml.NewRNode(n)
 	remove := func(keys []string) {
 		m := rn.GetAnnotations()
 		for _, key := range keys {
 			delete(m, key)
 		}
-		_ = rn.SetAnnotations(m)
+		_ = setAnnotations(rn, m, long)
 	}
 	if len(rn.GetAnnotations()) > 0 {
 		remove(resource.BuildAnnotations)
@@ -352,7 +355,7 @@ func writeAnnotations(n *yaml.Node, drop [][]string) {
 	for _, keys := range drop {
 		remove(keys)
 	}
-	alignLines(lookup(old, "metadata"), lookup(n, "metadata"))
+	alignLines(old, lookup(n, "metadata"))
 }
 
 // cannotWrite is the failure for an unwritable node of an object.

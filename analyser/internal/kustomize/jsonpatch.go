@@ -287,7 +287,7 @@ func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *
 		r := e.own()
 		e.step(StepPatch, text.pos)
 		if remember {
-			r.StorePreviousId()
+			storePreviousID(r, m.long)
 		}
 		before, id := *r.YNode(), r.CurId()
 		internal := kioutil.GetInternalAnnotations(&r.RNode)
@@ -306,7 +306,7 @@ func (m *resources) patchJSON(ops jsonpatch.Patch, target types.Selector, text *
 		for key, value := range internal {
 			annotations[key] = value
 		}
-		if err := r.SetAnnotations(annotations); err != nil && !remember {
+		if err := setAnnotations(&r.RNode, annotations, m.long); err != nil && !remember {
 			return fail(codeBadPatch, text.pos, "the patch leaves "+idString(id)+" without usable metadata")
 		}
 		alignLines(&before, r.YNode())

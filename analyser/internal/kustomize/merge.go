@@ -108,11 +108,12 @@ func copied(n *yaml.Node, nulls bool) bool {
 	return true
 }
 
-// plainKeys reports that keys are scalars, differ, and are no directives.
+// plainKeys reports that keys are scalars, differ, are no directives, and have a name:
+// kyaml writes a value without one over the mapping.
 func plainKeys(n *yaml.Node) bool {
 	for i := 0; i < len(n.Content); i += 2 {
 		k := n.Content[i]
-		if k.Kind != yaml.ScalarNode || strings.HasPrefix(k.Value, "$") || k.Value == "<<" || k.Tag == kyaml.NodeTagNull ||
+		if k.Kind != yaml.ScalarNode || k.Value == "" || strings.HasPrefix(k.Value, "$") || k.Value == "<<" || k.Tag == kyaml.NodeTagNull ||
 			k.Anchor != "" || k.HeadComment != "" || k.LineComment != "" || k.FootComment != "" {
 			return false
 		}
@@ -240,9 +241,7 @@ func replaceNode(to, from *yaml.Node) {
 func keep(n *yaml.Node, s *fieldSchema) {
 	switch n.Kind {
 	case yaml.ScalarNode:
-		if n.Style == 0 && kyaml.IsYNodeString(n) && !isPlain(n.Value) && kyaml.IsValueNonString(n.Value) {
-			n.Style = yaml.DoubleQuotedStyle
-		}
+		quoteOld(n)
 	case yaml.MappingNode:
 		s, _ = typed(n, nil, s)
 		content := n.Content[:0]

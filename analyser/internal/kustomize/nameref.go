@@ -85,7 +85,7 @@ func (r *renames) fix(o *named, refs nameRefs) error {
 		}
 		values, plain, known := mentioned(o.entry.res.YNode(), path)
 		known = known && !r.long
-		if known && plain && confirmed && !r.mention(values) {
+		if known && plain && confirmed && (!r.mention(values) || r.settle(o, &f, also, values)) {
 			continue
 		}
 		if known {

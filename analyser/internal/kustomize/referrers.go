@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/filters/nameref"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 )
@@ -267,10 +268,67 @@ func plainPath(path string) bool {
 // upright reports that an object is what the filter confirms before it does
 // anything.
 func upright(r *resource.Resource) bool {
+	gvk := r.GetGvk()
+	if kind, ok := only(r.YNode(), "kind"); ok && word(kind) {
+		if version, ok := only(r.YNode(), "apiVersion"); ok && word(version) {
+			// The name and the namespace are read in the same way by both sides.
+			return version.Value == gvk.ApiVersion() && kind.Value == gvk.Kind
+		}
+	}
 	meta, err := r.GetMeta()
 	if err != nil {
 		return false
 	}
-	gvk := r.GetGvk()
 	return meta.APIVersion == gvk.ApiVersion() && meta.Kind == gvk.Kind && meta.Name == r.GetName() && meta.Namespace == r.GetNamespace()
+}
+
+// settle does what the filter does for plain values where nothing that they mean has
+// another name now: it notes the references on what is referred to. It reports false,
+// and changes nothing, where the filter has more to do or to decide (upstream:
+// selectReferral in api/filters/nameref).
+func (r *renames) settle(from *named, f *nameref.Filter, also map[string]bool, values []string) bool {
+	if strings.HasSuffix(f.NameFieldToUpdate.Path, "roleRef/name") {
+		return false
+	}
+	var meant []*resource.Resource
+	id := from.entry.res.CurId()
+	for _, v := range values {
+		var candidate *resource.Resource
+		for _, i := range r.byName[v] {
+			o := &r.objects[i]
+			res := o.entry.res
+			if !visible(from, o, also) || !meantBy(res, v, &f.ReferralTarget) {
+				continue
+			}
+			cur := res.CurId()
+			if !id.IsClusterScoped() && !cur.IsClusterScoped() && res.GetKind() != "ServiceAccount" && !id.IsNsEquals(cur) {
+				continue
+			}
+			if candidate != nil {
+				return false
+			}
+			candidate = res
+		}
+		if candidate == nil {
+			continue
+		}
+		if candidate.GetName() != v {
+			return false
+		}
+		meant = append(meant, candidate)
+	}
+	for _, res := range meant {
+		appendReferrer(res, id)
+	}
+	return true
+}
+
+// meantBy reports that an object had a name, and was of a kind that a reference is to.
+func meantBy(res *resource.Resource, name string, target *resid.Gvk) bool {
+	called, kind := false, false
+	for _, id := range res.PrevIds() {
+		called = called || id.Name == name
+		kind = kind || id.IsSelected(target)
+	}
+	return called && kind
 }

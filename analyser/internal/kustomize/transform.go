@@ -147,35 +147,6 @@ func (t *target) namespace(acc *accumulation) ([]transformer, error) {
 	return []transformer{t.changes(tr, "namespace", -1)}, nil
 }
 
-// setNamespace is NamespaceTransformerPlugin.Transform without its scan of all
-// ids for each object.
-func (m *resources) setNamespace(f namespace.Filter) error {
-	count := make(map[idKey]int, len(m.list))
-	for _, e := range m.list {
-		count[keyOf(e.res.CurId())]++
-	}
-	for _, e := range m.list {
-		if e.res.IsNilOrEmpty() {
-			continue
-		}
-		if a := e.res.GetAnnotations(konfig.HelmGeneratedAnnotation); a[konfig.HelmGeneratedAnnotation] == "true" {
-			continue
-		}
-		r := e.own()
-		count[keyOf(r.CurId())]--
-		r.StorePreviousId()
-		if err := r.ApplyFilter(f); err != nil {
-			return err
-		}
-		id := r.CurId()
-		count[keyOf(id)]++
-		if count[keyOf(id)] != 1 {
-			return fail(codeDuplicateID, e.origin, "the namespace makes two objects one: "+idString(id))
-		}
-	}
-	return nil
-}
-
 func (t *target) prefix(acc *accumulation) ([]transformer, error) {
 	if t.k.NamePrefix == "" {
 		return nil, nil
@@ -276,7 +247,7 @@ func (t *target) images(acc *accumulation) ([]transformer, error) {
 	var out []transformer
 	for i, img := range t.k.Images {
 		p := &builtins.ImageTagTransformerPlugin{ImageTag: img, FieldSpecs: acc.config.Images}
-		tr := t.builtin("ImageTagTransformer", "images", transformWith(p))
+		tr := t.builtin("ImageTagTransformer", "images", func(m *resources) error { return m.setImages(p) })
 		field := "images"
 		if lookupFold(t.file.node, field) == nil {
 			field = "imageTags" // the deprecated name
