@@ -27,10 +27,14 @@
 // time and memory grow from one to the next that has more of one thing and as much
 // of the others is printed below, as the factor for each doubling. Building tools
 // take long on large fleets: -tools names those that are measured.
+//
+// -next also measures the second census that one analyser takes, of a commit that
+// changes ten files (remember in the protocol).
+//
 // Usage:
 //
 //	go run ./hack/bench [-n RUNS] [-reach bin/reach] [-tools krusty,kustomize,kubectl,flux]
-//	    [-kubectl PATH] [-sample ROOTS] [-fleets LIST] [-markdown] [REPOSITORY...]
+//	    [-kubectl PATH] [-sample ROOTS] [-fleets LIST] [-next] [-markdown] [REPOSITORY...]
 package main
 
 import (
@@ -64,6 +68,7 @@ type options struct {
 	n, sample      int
 	reach, kubectl string
 	tools          []string
+	next           bool
 }
 
 // builders are what -tools may name.
@@ -79,6 +84,7 @@ func run(args []string, out io.Writer) error {
 	tools := flags.String("tools", "krusty", "what to measure beside the census, git and parse: a list of "+strings.Join(builders, ", "))
 	fleets := flags.String("fleets", "", "generated fleets to measure as well, `FILESxCLUSTERS[:OPTION=N]...,...`")
 	markdown := flags.Bool("markdown", false, "print the table of the README")
+	flags.BoolVar(&o.next, "next", false, "measure censuses of neighbouring commits by one analyser as well")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -140,6 +146,9 @@ func run(args []string, out io.Writer) error {
 		printMarkdown(out, results, o, time.Now())
 	} else {
 		printTables(out, results, o)
+	}
+	if o.next {
+		printNeighbours(out, results)
 	}
 	printGrowth(out, results)
 	return nil

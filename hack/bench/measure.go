@@ -42,6 +42,7 @@ type result struct {
 	// Flux, each with how many of these builds fail.
 	roots, failing              int
 	kustomizations, fluxFailing int
+	neighbours                  neighbours
 }
 
 func (o *options) measure(repo string) (result, error) {
@@ -123,7 +124,10 @@ func (o *options) measure(repo string) (result, error) {
 	for name, list := range costs {
 		r.others[name] = median(list)
 	}
-	return r, nil
+	if o.next {
+		r.neighbours, err = o.neighbours(repo, work)
+	}
+	return r, err
 }
 
 // spread returns at most n of the list, evenly from all of it.
