@@ -70,10 +70,14 @@ func Files(considered []Considered, placements []*placement.Placement, roots []R
 	for _, p := range placements {
 		by[p.Path] = append(by[p.Path], p)
 	}
+	rows := make(map[string]bool, len(roots))
+	for _, r := range roots {
+		rows[r.Path] = true
+	}
 	out := make([]File, 0, len(considered))
 	for _, c := range considered {
 		ps := by[c.Path]
-		f := File{Path: c.Path, Role: c.Role, Placements: len(ps), Objects: c.Objects, Root: rowOf(c.Path, roots)}
+		f := File{Path: c.Path, Role: c.Role, Placements: len(ps), Objects: c.Objects, Root: rowOf(c.Path, rows)}
 		if len(ps) > 0 {
 			f.Role = placement.FileRole(ps)
 		}
@@ -143,14 +147,13 @@ func RowRoots(applied []*placement.Applied) []RowRoot {
 const Elsewhere = ""
 
 // rowOf is the longest row path that a file lies below.
-func rowOf(p string, roots []RowRoot) string {
-	best := Elsewhere
-	for _, r := range roots {
-		if strings.HasPrefix(p, r.Path+"/") && len(r.Path) > len(best) {
-			best = r.Path
+func rowOf(p string, rows map[string]bool) string {
+	for i := strings.LastIndexByte(p, '/'); i > 0; i = strings.LastIndexByte(p[:i], '/') {
+		if rows[p[:i]] {
+			return p[:i]
 		}
 	}
-	return best
+	return Elsewhere
 }
 
 // Row counts the files of one Flux root. The rows of a census add up to its

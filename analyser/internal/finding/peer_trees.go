@@ -32,6 +32,15 @@ type peerObject struct {
 func trees(m *Model) []*tree {
 	by := map[cluster.Name]*tree{}
 	serving, servers := servingNamespaces(m), serversOfSpokes(m)
+	flux := map[*kustomize.Object]bool{} // many clusters share an object
+	isFlux := func(o *kustomize.Object) bool {
+		is, known := flux[o]
+		if !known {
+			is = ofFlux(o)
+			flux[o] = is
+		}
+		return is
+	}
 	for _, a := range m.Applied {
 		t := by[a.Target]
 		if t == nil {
@@ -47,7 +56,7 @@ func trees(m *Model) []*tree {
 			continue
 		}
 		for _, o := range a.Objects {
-			if o.UnknownIdentity || ofFlux(o) || serving[where{a.Target, o.Ref.Namespace}] ||
+			if o.UnknownIdentity || isFlux(o) || serving[where{a.Target, o.Ref.Namespace}] ||
 				o.Ref.GroupKind() == (object.GroupKind{Kind: "Namespace"}) && serving[where{a.Target, o.Ref.Name}] {
 				continue
 			}
