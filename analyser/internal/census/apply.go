@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -153,7 +154,7 @@ func (w *worklist) refusedMetadata(a *placement.Applied, o *kustomize.Object, no
 	}
 	for i := 0; i+1 < len(labels.Content); i += 2 {
 		v := labels.Content[i+1]
-		if _, unknown := content.Unknown[v]; !unknown && (len(v.Value) > 63 || !labelValue.MatchString(v.Value)) {
+		if _, unknown := content.Unknown[v]; !unknown && (len(v.Value) > 63 || !labelValue().MatchString(v.Value)) {
 			return no("invalid_metadata", v, "has a value for the label %s that the API server refuses", labels.Content[i].Value)
 		}
 	}
@@ -188,12 +189,14 @@ func (w *worklist) isRootSource(on cluster.Name, o *kustomize.Object) bool {
 // The syntax of names (upstream: apimachinery util/validation). Kinds whose
 // names follow another rule are taken for right.
 var (
-	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	labelValue   = regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`)
+	dnsLabel     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`) })
+	dnsSubdomain = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	})
+	labelValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`) })
 )
 
-func isLabel(s string) bool { return len(s) <= 63 && dnsLabel.MatchString(s) }
+func isLabel(s string) bool { return len(s) <= 63 && dnsLabel().MatchString(s) }
 
 func validName(k object.GroupKind, name string) bool {
 	switch k.Group {
@@ -206,7 +209,7 @@ func validName(k object.GroupKind, name string) bool {
 	case "IPAddress":
 		return true
 	}
-	return len(name) <= 253 && dnsSubdomain.MatchString(name)
+	return len(name) <= 253 && dnsSubdomain().MatchString(name)
 }
 
 // scope is whether objects of a kind have a namespace: what the cluster serves

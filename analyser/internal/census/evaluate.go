@@ -81,7 +81,7 @@ func (w *worklist) decide(a *placement.Applied) {
 	}
 	engine, dir := w.engine(a.Sync.Engine), a.Path
 	a.ViewKey = view.Key
-	if a.Sync.Problem != nil && variable.MatchString(a.Sync.Path) {
+	if a.Sync.Problem != nil && variable().MatchString(a.Sync.Path) {
 		w.somewhere(a, view)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
@@ -12,13 +13,13 @@ import (
 )
 
 // variable is what stands in a path for text that is not known.
-var variable = regexp.MustCompile(`\$\{[^}]*\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^}]*\}`) })
 
 // somewhere gives a Sync whose path depends on what is not known the manifests
 // below every directory that the path may mean: each may be reached. A path
 // that may mean the whole repository tells nothing about any file.
 func (w *worklist) somewhere(a *placement.Applied, view *controller.View) {
-	parts := variable.Split(a.Path, -1)
+	parts := variable().Split(a.Path, -1)
 	if strings.Trim(parts[0], "/.") == "" {
 		return
 	}
