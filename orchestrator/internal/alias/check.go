@@ -142,11 +142,22 @@ func (c *Check) all(s string, wanted func(needle) bool) (names []string) {
 
 // find returns the first wanted name that stands in s, not as part of a word.
 func (c *Check) find(s string, wanted func(needle) bool) string {
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
-	text := foldedText((*buffer)[:0], s)
-	*buffer = text
+	f := foldings.Get().(*folding)
+	defer foldings.Put(f)
 	other := c.byWord[""]
+	if f.fold(s, &c.begins); f.whole && other == nil {
+		for _, w := range f.words {
+			if name := c.byWord[string(f.text[w.start:w.end])].at(f.text, w.start, wanted); name != "" {
+				return name
+			}
+		}
+		return ""
+	}
+	return c.walk(f.text, other, wanted)
+}
+
+// walk is find in a folded text, with names that begin with no letter or digit.
+func (c *Check) walk(text []byte, other *group, wanted func(needle) bool) string {
 	for i := 0; i < len(text); {
 		end := wordEndBytes(text, i)
 		if end > i && c.begins[text[i]]&lengthBit(end-i) != 0 {
@@ -172,7 +183,17 @@ func (c *Check) find(s string, wanted func(needle) bool) string {
 	return ""
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+var foldings = sync.Pool{New: func() any { return new(folding) }}
+
+// folding is a text as names are looked for in it.
+type folding struct {
+	// text is folded, with public domains blanked out.
+	text []byte
+	// whole says that words are all at which a name may begin: those of the
+	// lengths that were asked for.
+	whole bool
+	words []struct{ start, end int }
+}
 
 // at returns a wanted name of the group that stands at text[i:], which is the
 // start of a word or no part of one.
@@ -237,7 +258,7 @@ func wordEndBytes(text []byte, i int) int {
 }
 
 // wordByte are the letters and digits of ASCII, foldByte is fold for ASCII.
-var wordByte, foldByte = func() (word [utf8.RuneSelf]bool, folded [utf8.RuneSelf]byte) {
+var wordByte, foldByte = func() (word [256]bool, folded [256]byte) {
 	for b := range utf8.RuneSelf {
 		word[b] = unicode.IsLetter(rune(b)) || unicode.IsDigit(rune(b))
 		folded[b] = byte(fold(rune(b)))
@@ -245,16 +266,26 @@ var wordByte, foldByte = func() (word [utf8.RuneSelf]bool, folded [utf8.RuneSelf
 	return word, folded
 }()
 
-// foldedText appends s, folded and with public domains blanked out, to out.
-func foldedText(out []byte, s string) []byte {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return append(out[:0], foldString(maskDomains(s))...)
-		}
-		out = append(out, foldByte[s[i]])
+// fold makes a text of s and finds the words of it that may begin a name: begins
+// says, for a first byte, of which lengths. Only a text of ASCII alone is whole.
+func (f *folding) fold(s string, begins *[256]uint64) {
+	out := slices.Grow(f.text[:0], len(s))[:len(s)]
+	f.whole, f.words = true, f.words[:0]
+	var every byte
+	for i := range out {
+		every |= s[i]
+		out[i] = foldByte[s[i]]
 	}
+	if every >= utf8.RuneSelf {
+		f.text, f.whole = append(out[:0], foldString(maskDomains(s))...), false
+		return
+	}
+	f.text = out
 	for i := 0; i < len(out); {
-		end := wordEndBytes(out, i)
+		end := i
+		for end < len(out) && wordByte[out[end]] {
+			end++
+		}
 		if end == i {
 			if out[i] == '\\' && len(out) >= i+4 && out[i+1] == 'x' && hex(out[i+2]) && hex(out[i+3]) {
 				i += 3
@@ -267,12 +298,15 @@ func foldedText(out []byte, s string) []byte {
 				for j := i; j < i+d; j++ {
 					out[j] = '\x01'
 				}
-				end = i + d
+				i += d
+				continue
 			}
+		}
+		if begins[out[i]]&lengthBit(end-i) != 0 {
+			f.words = append(f.words, struct{ start, end int }{i, end})
 		}
 		i = end
 	}
-	return out
 }
 
 // domainsByWord holds public domains by their first word, domainLengths, by its
