@@ -83,27 +83,45 @@ func (r *renames) fix(o *named, refs nameRefs) error {
 			return fail(codeNameReference, o.entry.origin,
 				"a name reference configuration that selects "+idString(o.cur)+" has no path")
 		}
-		values, plain, known := mentioned(o.entry.res.YNode(), path)
-		known = known && !r.long
-		if known && plain && confirmed && (!r.mention(values) || r.settle(o, &f, also, values)) {
+		m := mentioned(o.entry.res.YNode(), path)
+		m.known = m.known && !r.long
+		plain := m.known && m.plain && confirmed
+		if plain && !r.mention(m.values) {
 			continue
 		}
-		if known {
-			f.ReferralCandidates = r.narrow(o, also, values)
-		} else {
-			f.ReferralCandidates = r.all(o, also)
+		settled := false
+		if plain {
+			var changed bool
+			if changed, settled = r.settle(o, &f, also, m.values); settled && !changed {
+				continue
+			}
 		}
-		res := o.entry.own()
-		f.Referrer = res
-		line := res.YNode().Line // a filter that fails leaves no node
-		if err := res.ApplyFilter(f); err != nil {
-			return fail(codeNameReference, position.Pos(line),
-				"the reference in "+path+" of "+idString(o.cur)+" cannot be followed: it is malformed or means several objects")
+		if !settled {
+			if err := r.filter(o, f, also, &m); err != nil {
+				return err
+			}
 		}
 		o.entry.noteEach(Cause{Kind: StepTransformer, What: "name reference"}, func(_ fieldpath.Path, _, value *yaml.Node) Cause {
 			return renamedBy(r.objects, f.ReferralTarget, value)
 		})
-		confirmed = upright(res)
+		confirmed = upright(o.entry.res)
+	}
+	return nil
+}
+
+// filter leaves a field to kustomize.
+func (r *renames) filter(o *named, f nameref.Filter, also map[string]bool, m *mention) error {
+	if m.known {
+		f.ReferralCandidates = r.narrow(o, also, m.values)
+	} else {
+		f.ReferralCandidates = r.all(o, also)
+	}
+	res := o.entry.own()
+	f.Referrer = res
+	line := res.YNode().Line // a filter that fails leaves no node
+	if err := res.ApplyFilter(f); err != nil {
+		return fail(codeNameReference, position.Pos(line),
+			"the reference in "+f.NameFieldToUpdate.Path+" of "+idString(o.cur)+" cannot be followed: it is malformed or means several objects")
 	}
 	return nil
 }

@@ -196,16 +196,18 @@ func (r *renames) all(from *named, also map[string]bool) *candidates {
 // reports that each is a scalar at its end, in which case the name reference filter
 // changes nothing, and fails at nothing, where none is a name that an object had.
 // known is false when only the filter can tell what it finds.
-func mentioned(n *yaml.Node, path string) (values []string, plain, known bool) {
+func mentioned(n *yaml.Node, path string) mention {
 	m := mention{plain: true, known: plainPath(path)}
 	if m.known {
 		m.at(n, path)
 	}
-	return m.values, m.plain, m.known
+	return m
 }
 
 type mention struct {
-	values       []string
+	values []string
+	// ends are the scalars at the end of the path.
+	ends         []*yaml.Node
 	plain, known bool
 }
 
@@ -228,6 +230,7 @@ func (m *mention) at(n *yaml.Node, path string) {
 		m.at(v, rest)
 	case v.Kind == yaml.ScalarNode && v.Tag != nullTag:
 		m.values = append(m.values, v.Value)
+		m.ends = append(m.ends, v)
 	default:
 		m.plain = false
 		m.below(v)
@@ -282,18 +285,18 @@ func upright(r *resource.Resource) bool {
 	return meta.APIVersion == gvk.ApiVersion() && meta.Kind == gvk.Kind && meta.Name == r.GetName() && meta.Namespace == r.GetNamespace()
 }
 
-// settle does what the filter does for plain values where nothing that they mean has
-// another name now: it notes the references on what is referred to. It reports false,
-// and changes nothing, where the filter has more to do or to decide (upstream:
-// selectReferral in api/filters/nameref).
-func (r *renames) settle(from *named, f *nameref.Filter, also map[string]bool, values []string) bool {
-	if strings.HasSuffix(f.NameFieldToUpdate.Path, "roleRef/name") {
-		return false
+// settle does what the filter does for plain values, or reports that the filter has to
+// and changes nothing: the references are noted on what they refer to, and written where
+// that has another name now. changed says that some were (upstream: selectReferral and
+// setScalar in api/filters/nameref).
+func (r *renames) settle(from *named, f *nameref.Filter, also map[string]bool, values []string) (changed, ok bool) {
+	path := f.NameFieldToUpdate.Path
+	if strings.HasSuffix(path, "roleRef/name") || strings.HasPrefix(path, "metadata/") {
+		return false, false
 	}
-	var meant []*resource.Resource
+	meant := make([]*resource.Resource, len(values))
 	id := from.entry.res.CurId()
-	for _, v := range values {
-		var candidate *resource.Resource
+	for at, v := range values {
 		for _, i := range r.byName[v] {
 			o := &r.objects[i]
 			res := o.entry.res
@@ -304,23 +307,30 @@ func (r *renames) settle(from *named, f *nameref.Filter, also map[string]bool, v
 			if !id.IsClusterScoped() && !cur.IsClusterScoped() && res.GetKind() != "ServiceAccount" && !id.IsNsEquals(cur) {
 				continue
 			}
-			if candidate != nil {
-				return false
+			if meant[at] != nil {
+				return false, false
 			}
-			candidate = res
+			meant[at] = res
 		}
-		if candidate == nil {
+		if meant[at] != nil && meant[at].GetName() == "" {
+			return false, false
+		}
+		changed = changed || meant[at] != nil && meant[at].GetName() != v
+	}
+	var ends []*yaml.Node
+	if changed {
+		ends = mentioned(from.entry.own().YNode(), path).ends
+	}
+	for at, res := range meant {
+		if res == nil {
 			continue
 		}
-		if candidate.GetName() != v {
-			return false
-		}
-		meant = append(meant, candidate)
-	}
-	for _, res := range meant {
 		appendReferrer(res, id)
+		if name := res.GetName(); name != values[at] {
+			*ends[at] = yaml.Node{Kind: yaml.ScalarNode, Value: name, Style: ends[at].Style}
+		}
 	}
-	return true
+	return changed, true
 }
 
 // meantBy reports that an object had a name, and was of a kind that a reference is to.
