@@ -34,6 +34,7 @@ func (c *candidates) GroupedByCurrentNamespace() map[string][]*resource.Resource
 type named struct {
 	entry    *entry
 	cur, org resid.ResId
+	prev     []resid.ResId
 	renamed  bool
 }
 
@@ -43,7 +44,11 @@ type named struct {
 func (m *resources) fixReferences(refs nameRefs) error {
 	objects := make([]named, len(m.list))
 	for i, e := range m.list {
-		objects[i] = named{entry: e, cur: e.res.CurId(), org: e.res.OrgId(), renamed: len(e.res.PrevIds()) > 0}
+		o := named{entry: e, cur: e.res.CurId(), prev: e.res.PrevIds()}
+		if o.org, o.renamed = o.cur, len(o.prev) > 0; o.renamed {
+			o.org = o.prev[0]
+		}
+		objects[i] = o
 		if objects[i].renamed {
 			e.own() // references to it are recorded on it
 		}

@@ -75,7 +75,7 @@ func newRenames(objects []named) *renames {
 		if !o.renamed {
 			continue
 		}
-		for _, id := range o.entry.res.PrevIds() {
+		for _, id := range o.prev {
 			if list := r.byName[id.Name]; len(list) == 0 || list[len(list)-1] != i {
 				r.byName[id.Name] = append(list, i)
 			}
