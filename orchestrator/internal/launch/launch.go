@@ -9,8 +9,9 @@
 // bounded memory, and with one of the typed errors of this package that says
 // what happened; afterwards the child is gone.
 //
-// What the package cannot see: whether the result is right, and a binary that
-// is changed in place between the check of its digest and its start.
+// What the package cannot see: whether the result is right, and a binary that is
+// changed in place between the check of its digest, which begins with the program
+// (package pinned), and its start; outside Linux also one that is replaced.
 package launch
 
 import (
