@@ -94,7 +94,7 @@ func (w *worklist) declared(o *kustomize.Object) controller.Declared {
 				d = e.Read(o)
 				for _, made := range d.Objects {
 					if made.History == nil { // which knows the nodes
-						made.Tree.Pack()
+						w.docs.Keep(made.Tree)
 					}
 				}
 			}

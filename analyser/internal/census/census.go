@@ -228,10 +228,10 @@ func (w *worklist) hold(c *coverage.Considered, e snapshot.Entry) *finding.Unpar
 	for _, r := range objects(f) {
 		if finding.AboutSecret(r.Ref) {
 			s := finding.WrittenSecret{At: r.Pos, Ref: r.Ref, Tree: packed.Of(r.Node, nil)}
-			s.Tree.Pack()
+			w.docs.Keep(s.Tree)
 			if n := field(r.Document.Node(), "sops"); n != nil {
 				s.SOPS = packed.Of(n, nil)
-				s.SOPS.Pack()
+				w.docs.Keep(s.SOPS)
 			}
 			w.secrets = append(w.secrets, s)
 		}

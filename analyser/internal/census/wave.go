@@ -88,10 +88,8 @@ func (w *worklist) plan(a *placement.Applied, view *controller.View, engine cont
 		k := b.Build(engine.Target(s))
 		return w.memory.result(k, inputs, func() *controller.Result {
 			r := engine.Finish(k, s, vars, complete, strict, b.Options().NoShortcuts)
-			if !b.Options().NoShortcuts {
-				for _, o := range r.Objects {
-					o.Tree.Pack()
-				}
+			for _, o := range r.Objects {
+				w.docs.Keep(o.Tree)
 			}
 			return r
 		})

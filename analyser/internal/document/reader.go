@@ -8,21 +8,28 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gitops-reach/reach/analyser/internal/object"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
-// Reader parses files of a snapshot and keeps what it parsed, packed, so that
-// every file is parsed once. It is safe for concurrent use.
+// Reader parses files of a snapshot and keeps what it parsed, so that every
+// file is parsed once. It is safe for concurrent use.
 type Reader struct {
 	positions *position.Set
 	limits    Limits
 	// byLibrary parses everything with the YAML library.
 	byLibrary bool
 
+	// room is for what is not packed, here and in what is built of it.
+	room *packed.Room
+
 	mu    sync.Mutex
 	files map[fileKey]*cached
 }
+
+// liveNodes stay as they are, some 80 MB: repositories of a few thousand files.
+const liveNodes = 500_000
 
 // fileKey is what makes two entries one file: the path that positions name,
 // and the bytes.
@@ -49,6 +56,15 @@ func NewReader(positions *position.Set, limits Limits) *Reader {
 		positions: positions,
 		limits:    limits.orDefaults(),
 		files:     map[fileKey]*cached{},
+		room:      packed.NewRoom(liveNodes),
+	}
+}
+
+// Keep keeps a tree that was made of what was read: as it is while there is room,
+// else packed.
+func (r *Reader) Keep(t *packed.Tree) {
+	if !r.byLibrary {
+		r.room.Keep(t)
 	}
 }
 
@@ -115,20 +131,22 @@ func (r *Reader) parse(c *cached, s *snapshot.Snapshot, e snapshot.Entry, conten
 	c.file = r.file(e.Origin, content, c.base, c.last)
 	if !r.byLibrary {
 		for _, d := range c.file.Documents {
-			d.keep()
+			d.keep(r.room)
 		}
 	}
 }
 
-// keep packs a document, and lets go of the text that it was parsed from.
-func (d *Document) keep() {
-	d.Ref = object.Ref{
-		Group: intern(d.Ref.Group), Version: intern(d.Ref.Version), Kind: intern(d.Ref.Kind),
-		Namespace: intern(d.Ref.Namespace), Name: strings.Clone(d.Ref.Name),
-	}
-	d.Tree.Pack()
+// keep keeps a document; one that is packed lets go of the text that it was parsed
+// from.
+func (d *Document) keep(room *packed.Room) {
 	for _, t := range d.expanded {
-		t.Pack()
+		room.Keep(t)
+	}
+	if room.Keep(d.Tree) {
+		d.Ref = object.Ref{
+			Group: intern(d.Ref.Group), Version: intern(d.Ref.Version), Kind: intern(d.Ref.Kind),
+			Namespace: intern(d.Ref.Namespace), Name: strings.Clone(d.Ref.Name),
+		}
 	}
 }
 

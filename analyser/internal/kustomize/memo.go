@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/gitops-reach/reach/analyser/internal/document"
 )
 
 // built is a build that was asked for once.
@@ -36,17 +38,17 @@ func (b *Builder) Build(t Target) *Build {
 		o.build = b.under(o.record).build(t)
 		o.record.done()
 		if !b.options.Trace { // a History knows the nodes
-			o.build.pack()
+			o.build.keep(b.docs)
 		}
 	})
 	return o.build
 }
 
-// pack packs the objects.
-func (o *Build) pack() {
+// keep keeps the objects, packed where there is no room for them.
+func (o *Build) keep(docs *document.Reader) {
 	for _, objects := range [][]*Object{o.Objects, o.Unwritten} {
 		for _, object := range objects {
-			object.Tree.Pack()
+			docs.Keep(object.Tree)
 		}
 	}
 }

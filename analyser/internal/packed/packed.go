@@ -60,8 +60,43 @@ func (t *Tree) Open() *Content {
 	return c
 }
 
+// Room is how many nodes may stay as they are: packing is for those who have many.
+// It is safe for concurrent use.
+type Room struct{ left atomic.Int64 }
+
+// NewRoom returns a room for a number of nodes.
+func NewRoom(nodes int) *Room {
+	r := &Room{}
+	r.left.Store(int64(nodes))
+	return r
+}
+
+// Keep takes the room of a tree, or packs it when there is none left; packed says
+// which. What was taken is not given back.
+func (r *Room) Keep(t *Tree) (packed bool) {
+	if r.left.Load() > 0 && !anew.Load() {
+		if r.left.Add(-count(t.Node())) >= 0 {
+			return false
+		}
+	}
+	t.Pack()
+	return true
+}
+
+func count(n *yaml.Node) int64 {
+	if n == nil {
+		return 0
+	}
+	sum := int64(1)
+	for _, c := range n.Content {
+		sum += count(c)
+	}
+	return sum
+}
+
 // OpenAnew makes every Open of a packed tree give another copy, as the collector does
-// by chance. What they say is the same; that is what this is for, in tests.
+// by chance, and leaves no room for any that are not. What they say is the same; that is
+// what this is for, in tests.
 func OpenAnew(on bool) { anew.Store(on) }
 
 var anew atomic.Bool

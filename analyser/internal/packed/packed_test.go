@@ -176,6 +176,26 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestRoom: what has room stays as it is, what comes after is packed.
+func TestRoom(t *testing.T) {
+	tree := func() *Tree { return Of(document().Node, nil) } // 29 nodes
+	room := NewRoom(60)
+	first, second, third := tree(), tree(), tree()
+	for i, c := range []struct {
+		tree   *Tree
+		packed bool
+	}{{first, false}, {second, false}, {third, true}, {third, true}, {tree(), true}} {
+		before := c.tree.Node()
+		if got := room.Keep(c.tree); got != c.packed {
+			t.Errorf("tree %d is packed: %t, want %t", i, got, c.packed)
+		}
+		if live := c.tree.state.Load().live != nil; live == c.packed {
+			t.Errorf("tree %d is as it was: %t", i, live)
+		}
+		compare(t, &Content{Node: before}, c.tree.Open())
+	}
+}
+
 // TestLetGo is the point of it: a tree that nobody holds takes little more than
 // its text.
 func TestLetGo(t *testing.T) {
