@@ -166,9 +166,9 @@ func compareMerges(t *testing.T, name, text string, all bool) (merges, taken int
 			if object == nil {
 				continue
 			}
-			patches := []*yaml.Node{d.Node(), mangled(by, d.Node(), true), mangled(by, object, true)}
+			patches := []*yaml.Node{d.Node(), mangled(by, d.Node(), true)}
 			if all {
-				patches = append(variants(copyNode(d.Node())), patches[1:]...)
+				patches = append(variants(copyNode(d.Node())), patches[1], mangled(by, object, true))
 			}
 			for i, patch := range patches {
 				merges++
