@@ -73,7 +73,8 @@ func (w *worklist) take() (*Census, error) {
 	step(3)
 	c.Findings, c.Rules = finding.Run(&finding.Model{
 		Positions: w.positions, Applied: w.applied, Objects: c.Objects, Files: c.Files, Unparsed: unparsed, Secrets: w.secrets,
-		Runs: func(on cluster.Name, name string) bool { return w.runs(on, name, w.prev) },
+		Working: func() { step(3) },
+		Runs:    func(on cluster.Name, name string) bool { return w.runs(on, name, w.prev) },
 		Strict: func(on cluster.Name) (bool, bool) {
 			_, gates, known := w.kustomizeController(on)
 			_, gated := gates[strictGate]

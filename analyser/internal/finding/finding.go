@@ -63,6 +63,9 @@ type Model struct {
 	Applied   []*placement.Applied
 	Objects   []placement.Object
 	Files     []coverage.File
+	// Working is called before each rule, since all of them may take minutes in a
+	// large fleet; it may be nil.
+	Working func()
 	// Runs reports whether a controller is known to run on a cluster.
 	Runs func(cluster.Name, string) bool
 	// Strict reports whether an undeclared variable fails a build on the
@@ -148,6 +151,9 @@ func Run(m *Model, rules []*Rule) ([]Finding, []Result) {
 	var all []Finding
 	results := make([]Result, 0, len(rules))
 	for _, r := range rules {
+		if m.Working != nil {
+			m.Working()
+		}
 		fs := r.Run(m)
 		for i := range fs {
 			fs[i].Rule = r.Name
