@@ -31,9 +31,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
 // gcPercent lets the heap grow before it is collected: with half of it a census of a
 // fleet takes a quarter more processor time. Above softLimit the collector works as
-// hard as it must. With the 200 MiB of the orchestrator both stay within 1.5 GiB, and a
-// fleet of 100,000 files or of 15,000 clusters, of which 400 MB live at the end, does
-// not spend its time collecting.
+// hard as it must. With the 200 MiB of the orchestrator both stay within 1.5 GiB for a
+// fleet of 100,000 files, of which 300 MB live at the end, so that it does not spend
+// its time collecting.
 const (
 	gcPercent = 400
 	softLimit = 1200 << 20
