@@ -225,7 +225,7 @@ func mayHold(n *yaml.Node, path string) bool {
 			return true
 		}
 		name, rest, more := strings.Cut(path, "/")
-		name = strings.TrimSuffix(name, "[]")
+		name, list := strings.CutSuffix(name, "[]")
 		if name == "" {
 			return true // upstream fails on an element without a name
 		}
@@ -239,8 +239,8 @@ func mayHold(n *yaml.Node, path string) bool {
 		if v == nil {
 			return false
 		}
-		if !more {
-			return true
+		if !more || list && v.Tag == "!!null" {
+			return true // upstream makes a list of nothing
 		}
 		n, path = v, rest
 	}
