@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gitops-reach/reach/orchestrator/internal/launch"
 	"github.com/gitops-reach/reach/orchestrator/internal/schema"
 )
 
@@ -54,7 +55,7 @@ func (s *stats) analysed(a analyser) {
 
 func (s *stats) write(file string) error {
 	s.TotalMillis = time.Since(s.start).Milliseconds()
-	s.ReachPeakBytes = peakMemory()
+	s.ReachPeakBytes = launch.ResidentPeak(os.Getpid())
 	s.Schema = schema.ID("stats")
 	b, err := json.Marshal(s)
 	if err != nil {

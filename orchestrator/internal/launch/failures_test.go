@@ -232,7 +232,7 @@ func TestFloodMemory(t *testing.T) {
 			if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 				t.Skip("the peak cannot be reset here: ", err)
 			}
-			before := residentPeak(os.Getpid())
+			before := ResidentPeak(os.Getpid())
 			o := options(t, c.fault)
 			c.with(&o)
 			var log strings.Builder
@@ -240,7 +240,7 @@ func TestFloodMemory(t *testing.T) {
 			if _, err := run(t, o); err == nil {
 				t.Error("the census succeeded")
 			}
-			if grown := residentPeak(os.Getpid()) - before; grown > 64<<20 {
+			if grown := ResidentPeak(os.Getpid()) - before; grown > 64<<20 {
 				t.Errorf("memory grew by %d bytes", grown)
 			}
 			if log.Len() > 1<<20 {

@@ -151,7 +151,7 @@ func (p *process) sample() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.alive() {
-		p.peak = max(p.peak, residentPeak(p.child.Pid))
+		p.peak = max(p.peak, ResidentPeak(p.child.Pid))
 	}
 }
 

@@ -19,7 +19,8 @@ func hideDescriptors() { hideEach() }
 
 func awaitExit(*os.Process) bool { return false }
 
-func residentPeak(int) int64 { return 0 }
+// ResidentPeak is not known here.
+func ResidentPeak(int) int64 { return 0 }
 
 func maxResident(s *os.ProcessState) int64 {
 	usage, ok := s.SysUsage().(*syscall.Rusage)

@@ -48,10 +48,10 @@ func awaitExit(p *os.Process) bool {
 	}
 }
 
-// residentPeak returns the largest resident set of a running process so far,
+// ResidentPeak returns the largest resident set of a running process so far,
 // in bytes, and 0 when it is not known. The kernel counts it from exec on,
 // unlike the figure of maxResident.
-func residentPeak(pid int) int64 {
+func ResidentPeak(pid int) int64 {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0

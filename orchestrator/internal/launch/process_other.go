@@ -19,6 +19,7 @@ func killGroup(p *os.Process) { _ = p.Kill() }
 
 func signalName(syscall.WaitStatus) string { return "" }
 
-func residentPeak(int) int64 { return 0 }
+// ResidentPeak is not known here.
+func ResidentPeak(int) int64 { return 0 }
 
 func maxResident(*os.ProcessState) int64 { return 0 }
