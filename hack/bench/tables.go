@@ -74,7 +74,7 @@ func printMarkdown(out io.Writer, results []result, o options, now time.Time) {
 		fmt.Fprintf(out, "| %s | %d | %s |", strings.Replace(r.name, "__", "/", 1), r.manifests, milliseconds(r.census.wall))
 		for _, name := range columns {
 			c := r.others[name].wall
-			if c == 0 {
+			if c == 0 || name == "flux" && r.kustomizations == 0 {
 				fmt.Fprint(out, " |")
 				continue
 			}
