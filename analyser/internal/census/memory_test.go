@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/tools/txtar"
 
 	"github.com/gitops-reach/reach/analyser/internal/census"
 	"github.com/gitops-reach/reach/analyser/internal/controller"
@@ -22,35 +19,9 @@ import (
 // again, and takes censuses of what comes of it: one after the other with one Memory,
 // and each for itself. They are the same.
 func TestMemory(t *testing.T) {
-	archives, err := filepath.Glob("../../../testdata/census/*.txtar")
-	if err != nil || len(archives) < 50 {
-		t.Fatalf("%d golden censuses, %v", len(archives), err)
-	}
-	for i, file := range archives {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if testing.Short() && i%10 != 0 && name != "acme-platform" {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files := map[string]string{}
-			var roots []placement.Root
-			for _, f := range a.Files {
-				if p, ok := strings.CutPrefix(f.Name, "repo/"); ok {
-					files[p] = string(f.Data)
-				}
-				for _, m := range census.RootFlag.FindAllStringSubmatch(string(f.Data), -1) {
-					if f.Name == "flags" {
-						roots = append(roots, census.FlaggedRoot(m))
-					}
-				}
-			}
-			remembers(t, files, roots, uint64(i), 8)
-		})
-	}
+	census.EachGolden(t, func(t *testing.T, i int, files map[string]string, roots []placement.Root) {
+		remembers(t, files, roots, uint64(i), 8)
+	})
 	if testing.Short() {
 		return
 	}

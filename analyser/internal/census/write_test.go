@@ -2,13 +2,57 @@ package census
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"testing"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/tools/txtar"
 
+	"github.com/gitops-reach/reach/analyser/internal/cluster"
 	"github.com/gitops-reach/reach/analyser/internal/packed"
+	"github.com/gitops-reach/reach/analyser/internal/placement"
 	"github.com/gitops-reach/reach/analyser/internal/position"
 )
+
+// EachGolden runs a test for each golden census, or with -short for some, with its
+// number, its files and the roots that its flags declare.
+func EachGolden(t *testing.T, f func(t *testing.T, i int, files map[string]string, roots []placement.Root)) {
+	t.Helper()
+	archives, err := filepath.Glob("../../../testdata/census/*.txtar")
+	if err != nil || len(archives) < 50 {
+		t.Fatalf("%d golden censuses, %v", len(archives), err)
+	}
+	for i, file := range archives {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if testing.Short() && i%10 != 0 && name != "acme-platform" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := map[string]string{}
+			var roots []placement.Root
+			for _, part := range a.Files {
+				if p, ok := strings.CutPrefix(part.Name, "repo/"); ok {
+					files[p] = string(part.Data)
+				}
+				if part.Name != "flags" {
+					continue
+				}
+				for _, m := range rootFlag.FindAllStringSubmatch(string(part.Data), -1) {
+					roots = append(roots, placement.Root{Cluster: cluster.Name(m[1]), Path: m[2]})
+				}
+			}
+			f(t, i, files, roots)
+		})
+	}
+}
+
+var rootFlag = regexp.MustCompile(`(?m)^--root ([^=\s]+)=(\S+)$`)
 
 // Write writes out a census, so that two of them can be compared.
 func Write(c *Census) string {
