@@ -12,8 +12,8 @@ import (
 // kustomize keeps in annotations what an object was called before and what refers to
 // it, and writes one of them anew at almost every step, by a chain of filters for each.
 // Here they are written into the node, where metadata and annotations are mappings that
-// stand there once; everything else is left to kustomize. TestAnnotations and
-// FuzzAnnotations compare the two, node by node.
+// stand there once; everything else is left to kustomize. TestTransformers and
+// FuzzTransformers compare the two, node by node.
 
 // The annotations that kustomize keeps for itself (upstream:
 // api/internal/utils/annotations.go).

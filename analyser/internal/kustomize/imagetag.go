@@ -19,7 +19,7 @@ import (
 // found by one walk and their nodes are written, and objects without an image of the
 // name are not copied (upstream: api/filters/imagetag). An object in which it is not
 // plain what the filters find, or that they fail at, leaves all of them to kustomize.
-// TestImages and FuzzImages compare the two, node by node.
+// TestTransformers and FuzzTransformers compare the two, node by node.
 
 // setImages applies an entry of images.
 func (m *resources) setImages(p *builtins.ImageTagTransformerPlugin) error {

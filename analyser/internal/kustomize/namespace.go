@@ -41,7 +41,7 @@ func (m *resources) setNamespace(f namespace.Filter) error {
 
 // moveTo does what the namespace filter does to an object of which the configuration
 // names no field but those of its metadata, which is most of them, or reports that the
-// filter has to and changes nothing (upstream: api/filters/namespace). TestNamespaces
+// filter has to and changes nothing (upstream: api/filters/namespace). TestTransformers
 // compares the two, node by node.
 func moveTo(r *resource.Resource, f namespace.Filter) bool {
 	n, gvk := r.YNode(), r.GetGvk()
