@@ -101,24 +101,24 @@ func (v *Verification) result() (*os.File, string, error) {
 // read, whatever its name leads to by now.
 func verify(ctx context.Context, binary, want string) (*os.File, string, error) {
 	linked := want != "" && want == pinned.Digest && pinned.Tree != ""
+	var f *os.File
+	var tree string
 	if linked {
-		switch f, tree := pinned.Ahead(ctx, binary); {
-		case f != nil && tree == pinned.Tree:
-			return f, want, nil
-		case f != nil:
-			f.Close()
+		f, tree = pinned.Ahead(ctx, binary)
+	}
+	if f == nil {
+		var err error
+		if f, err = pinned.Open(binary); err != nil {
+			return nil, "", &StartError{binary, reason(err)}
+		}
+		if linked {
+			tree, _ = pinned.TreeOf(ctx, f)
 		}
 	}
-	f, err := pinned.Open(binary)
-	if err != nil {
-		return nil, "", &StartError{binary, reason(err)}
+	if linked && tree == pinned.Tree {
+		return f, want, nil
 	}
-	if linked {
-		if tree, err := pinned.TreeOf(ctx, f); err == nil && tree == pinned.Tree {
-			return f, want, nil
-		}
-		// Whatever is wrong, the whole digest decides, and is what is told.
-	}
+	// Whatever is wrong, the whole digest decides, and is what is told.
 	if err := context.Cause(ctx); err != nil {
 		f.Close()
 		return nil, "", &StartError{binary, err}

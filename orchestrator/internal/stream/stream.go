@@ -68,8 +68,8 @@ func (r *Recorder) spill() error {
 	return nil
 }
 
-// Add takes the next message, which must not be changed from then on. Progress is ignored; a message that cannot follow
-// the one before is refused with ErrNonsense.
+// Add takes the next message, which must not be changed from then on. Progress is
+// ignored; a message that cannot follow the one before is refused with ErrNonsense.
 func (r *Recorder) Add(m *reachv1.CensusResponse) error {
 	if m.GetProgress() != nil {
 		return nil
