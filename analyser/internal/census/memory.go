@@ -1,11 +1,14 @@
 package census
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/gitops-reach/reach/analyser/internal/controller"
 	"github.com/gitops-reach/reach/analyser/internal/document"
 	"github.com/gitops-reach/reach/analyser/internal/kustomize"
+	"github.com/gitops-reach/reach/analyser/internal/packed"
 	"github.com/gitops-reach/reach/analyser/internal/snapshot"
 )
 
@@ -17,8 +20,8 @@ type Memory struct {
 	last *recalled
 }
 
-// recalled is what one census has of the one before it, and leaves to the next. All
-// methods of a nil recalled do nothing.
+// recalled is what one census has of the one before it, and leaves to the next. A nil
+// recalled has nothing and takes nothing.
 type recalled struct {
 	from   *Memory
 	before *recalled // nil for the first census, and after one
@@ -74,50 +77,58 @@ func (r *recalled) keep(w *worklist, err error) {
 	r.before = nil
 	r.snap, r.docs, r.views, r.builders = w.snap, w.docs, w.views, w.builders
 	r.raws, r.read, r.suspected = w.raws, w.read, w.suspected
-	r.docs.Retain(w.snap)
+	r.docs.Retain(w.snap, r.trees)
 	for _, b := range r.builders {
 		b.Settle()
 	}
 	r.from.last = r
 }
 
-func (r *recalled) reader() *document.Reader {
-	if r == nil || r.before == nil {
-		return nil
+// trees are those of what was built and finished.
+func (r *recalled) trees(yield func(*packed.Tree) bool) {
+	for key, result := range r.results {
+		for _, objects := range [][]*kustomize.Object{key.build.Objects, result.Objects} {
+			for _, o := range objects {
+				if !yield(o.Tree) {
+					return
+				}
+			}
+		}
 	}
-	return r.before.docs
 }
 
-func (r *recalled) snapshot() *snapshot.Snapshot {
+// past is what the census before left, which is only read.
+func (r *recalled) past() *recalled {
 	if r == nil || r.before == nil {
-		return nil
+		return &nothing
 	}
-	return r.before.snap
+	return r.before
 }
 
-// builder is a Builder of a view that remembers; nil when there is nothing to take
-// over from.
+var nothing recalled
+
+// reader is nil where there is none to go on with.
+func (r *recalled) reader() *document.Reader { return r.past().docs }
+
+// snapshot is nil where nothing is remembered.
+func (r *recalled) snapshot() *snapshot.Snapshot { return r.past().snap }
+
+// builder is a Builder of a view, which remembers where a Memory does and takes over
+// from the one of before whose view is most alike.
 func (r *recalled) builder(view *controller.View, docs *document.Reader, options kustomize.Options) *kustomize.Builder {
-	if r == nil {
-		return kustomize.NewBuilderWith(view.Snapshot, docs, options)
-	}
-	options.Remember = true
-	if r.before == nil {
-		return kustomize.NewBuilderWith(view.Snapshot, docs, options)
-	}
-	best, likeness := "", 0
-	for key, old := range r.before.views {
-		if r.before.builders[key] == nil {
-			continue
-		}
-		if n := alike(old.Snapshot, view.Snapshot); best == "" || n > likeness || n == likeness && key < best {
-			best, likeness = key, n
+	options.Remember = r != nil
+	var best *kustomize.Builder
+	likeness := -1
+	past := r.past()
+	for _, key := range slices.Sorted(maps.Keys(past.builders)) {
+		if n := alike(past.views[key].Snapshot, view.Snapshot); n > likeness {
+			best, likeness = past.builders[key], n
 		}
 	}
-	if best == "" {
+	if best == nil {
 		return kustomize.NewBuilderWith(view.Snapshot, docs, options)
 	}
-	return r.before.builders[best].Over(view.Snapshot, options.Working)
+	return best.Over(view.Snapshot, options.Working)
 }
 
 // alike compares a sample of the entries of two snapshots. A Builder may take over from
@@ -143,10 +154,7 @@ func (r *recalled) result(k *kustomize.Build, inputs string, finish func() *cont
 		return finish()
 	}
 	key := finished{k, inputs}
-	var out *controller.Result
-	if r.before != nil {
-		out = r.before.results[key]
-	}
+	out := r.past().results[key]
 	if out == nil {
 		out = finish()
 	}
@@ -156,25 +164,14 @@ func (r *recalled) result(k *kustomize.Build, inputs string, finish func() *cont
 	return out
 }
 
-func (r *recalled) raw(d *document.Document) *kustomize.Object {
-	if r == nil || r.before == nil {
-		return nil
-	}
-	return r.before.raws[d]
-}
+func (r *recalled) raw(d *document.Document) *kustomize.Object { return r.past().raws[d] }
 
 func (r *recalled) declared(o *kustomize.Object) (controller.Declared, bool) {
-	if r == nil || r.before == nil {
-		return controller.Declared{}, false
-	}
-	d, ok := r.before.read[o]
+	d, ok := r.past().read[o]
 	return d, ok
 }
 
 func (r *recalled) suspects(res *controller.Result) ([]*kustomize.Object, bool) {
-	if r == nil || r.before == nil {
-		return nil, false
-	}
-	out, ok := r.before.suspected[res]
+	out, ok := r.past().suspected[res]
 	return out, ok
 }

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"iter"
 	"strings"
 	"sync"
 	"unique"
@@ -69,8 +70,8 @@ func (r *Reader) Keep(t *packed.Tree) {
 }
 
 // ByLibrary makes the reader parse everything with the YAML library and pack
-// nothing. What it reads is the same; that is what this is for. It must be called before the
-// reader is used.
+// nothing. What it reads is the same; that is what this is for. It must be called
+// before the reader is used.
 func (r *Reader) ByLibrary() { r.byLibrary = true }
 
 // Positions returns the set that the reader's nodes refer to.
@@ -153,18 +154,31 @@ func (d *Document) keep(room *packed.Room) {
 // intern is one copy of a text that many documents have.
 func intern(s string) string { return unique.Make(s).Value() }
 
-// Retain forgets the files that are not in a snapshot. Their positions stay.
-func (r *Reader) Retain(s *snapshot.Snapshot) {
+// Retain forgets the files that are not in a snapshot; their positions stay. The room
+// for what is not packed begins anew with the files that stay and with built, which are
+// all trees made of them that somebody still has.
+func (r *Reader) Retain(s *snapshot.Snapshot, built iter.Seq[*packed.Tree]) {
 	kept := make(map[fileKey]*cached, len(r.files))
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	room := packed.NewRoom(liveNodes)
 	for _, e := range s.Entries() {
 		k := fileKey{e.Origin, e.Blob}
-		if c := r.files[k]; c != nil {
-			kept[k] = c
+		c := r.files[k]
+		if c == nil {
+			continue
+		}
+		kept[k] = c
+		if c.file != nil {
+			for _, d := range c.file.Documents {
+				d.keep(room)
+			}
 		}
 	}
-	r.files = kept
+	for t := range built {
+		room.Keep(t)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files, r.room = kept, room
 }
 
 // Text parses text that stands in another file: an inline patch, say. pos is

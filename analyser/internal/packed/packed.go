@@ -74,6 +74,9 @@ func NewRoom(nodes int) *Room {
 // Keep takes the room of a tree, or packs it when there is none left; packed says
 // which. What was taken is not given back.
 func (r *Room) Keep(t *Tree) (packed bool) {
+	if t != nil && t.state.Load().live == nil {
+		return true
+	}
 	if r.left.Load() > 0 && !anew.Load() {
 		if r.left.Add(-count(t.Node())) >= 0 {
 			return false
